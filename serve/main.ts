@@ -3,7 +3,7 @@ import { readColourOption } from './application/cli/colour.ts';
 import { EXIT } from './application/cli/failure.ts';
 import { endWithNpx } from './application/cli/parent.ts';
 import { outputFailure } from './application/cli/rows-output.ts';
-import { guardStandardInput, wantsStandardInput } from './application/cli/standard-input.ts';
+import { detachStandardInput, readsStandardInput } from './application/cli/standard-input.ts';
 import { runProgram } from './application/program.ts';
 
 // The entry of every process: the command line. Domains are imported by the commands that need them.
@@ -24,6 +24,6 @@ function finish(exitCode: number): never {
 
 endWithNpx();
 readColourOption(process.argv.slice(2), process.env);
-const isWanted = wantsStandardInput(process.argv.slice(2));
-if (isWanted !== undefined) guardStandardInput(isWanted);
+const keepContent = readsStandardInput(process.argv.slice(2));
+if (keepContent !== undefined) detachStandardInput({ keepContent });
 await runProgram(process.argv.slice(2), VERSION, finish);

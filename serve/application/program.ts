@@ -27,7 +27,7 @@ import { start } from './cli/commands/start.ts';
 import { status } from './cli/commands/status.ts';
 import { users, usersHelp } from './cli/commands/users.ts';
 import { EXIT, explainFailure } from './cli/failure.ts';
-import { wrapped } from './cli/words.ts';
+import { wrapText } from './cli/format.ts';
 
 /** Every command, in the order of the help. A new one is a file under `commands/` and a name here. */
 const COMMANDS: readonly CliCommand[] = [
@@ -56,7 +56,7 @@ const COMMANDS: readonly CliCommand[] = [
   alertsReplay,
 ];
 
-/** Groups of commands of two words. */
+/** The first words of commands such as `users create`. */
 const GROUPS: Readonly<Record<string, { readonly description: string; readonly help?: string }>> = {
   users: { description: 'manage accounts, and help users who cannot sign in', help: usersHelp },
   applications: { description: 'list, block or unblock registered applications', help: applicationsHelp },
@@ -67,7 +67,7 @@ const GROUPS: Readonly<Record<string, { readonly description: string; readonly h
 
 const HELP = `
 Examples:
-  chain-metrics start --sample                 serve, with recorded blocks to look at
+  chain-metrics start --sample                 serve the recorded sample
   chain-metrics ingest blocks/                 ingest a directory of block files
   chain-metrics backfill --url … --chain …     fetch missing blocks from a Sidecar
   chain-metrics status                         heights, gaps, lag, refused input
@@ -79,30 +79,27 @@ ${SECRET_FILES}
 
 Exit codes:
   0 done   1 failure   2 wrong usage or setting
-  3 finished, but incomplete: input was refused, heights or days are still
-    missing, or a project was skipped`;
+  3 finished, but incomplete: input was refused, heights or days are missing,
+    or a project was skipped`;
 
-/** The command line as commander knows it; `finish` ends the process with the exit code of a command. */
+/** `finish` ends the process with the exit code of a command. */
 function buildProgram(version: string, finish: (exitCode: number) => never): Command {
   const program = new Command('chain-metrics')
-    .description('Turns raw Sidecar blocks into exact chain metrics and serves them over HTTP.')
+    .description('Computes exact metrics from raw blocks of Substrate chains and serves them over HTTP.')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
-    .option(NO_COLOUR, 'print without colours, as with NO_COLOR=1')
+    .option(NO_COLOUR, 'print without colours, like NO_COLOR=1')
     .configureHelp({ styleTitle: (title) => paint('heading', title) })
     .helpCommand('help [command]', 'show help')
     .showHelpAfterError('(see `chain-metrics --help`)')
     .exitOverride()
-    .addHelpText('after', inWidth(HELP));
+    .addHelpText('after', atHelpWidth(HELP));
   const groups = new Map<string, Command>();
   for (const command of COMMANDS) add(program, groups, command, { version, finish });
   return program;
 }
 
-/**
- * Runs what the words of a command line ask for, and ends with its exit code, a turn later: only then does standard output
- * tell that it cannot be written.
- */
+/** Runs a command line. Calls `finish` one turn later, because standard output reports write errors only then. */
 export async function runProgram(
   args: readonly string[],
   version: string,
@@ -120,14 +117,14 @@ export async function runProgram(
   }
 }
 
-/** As wide as commander writes what stands above. */
-const inWidth =
+/** Wraps a text at the width of the help above it. */
+const atHelpWidth =
   (text: string) =>
   ({ command }: { command: Command }): string =>
-    wrapped(text, command.configureOutput().getOutHelpWidth?.() ?? HELP_WIDTH);
+    wrapText(text, command.configureOutput().getOutHelpWidth?.() ?? HELP_WIDTH);
 const HELP_WIDTH = 80;
 
-interface Surroundings {
+interface ProgramContext {
   readonly version: string;
   readonly finish: (exitCode: number) => never;
 }
@@ -136,16 +133,16 @@ function add(
   program: Command,
   groups: Map<string, Command>,
   { name, description, args, help, needsConfig = true, run }: CliCommand,
-  { version, finish }: Surroundings,
+  { version, finish }: ProgramContext,
 ): void {
   const [first = '', second] = name.split(' ');
   const parent = second === undefined ? program : groupOf(program, groups, first);
   const declared = parent.command(second ?? first).description(description);
   const complete = args?.(declared) ?? declared;
-  if (help !== undefined) complete.addHelpText('after', inWidth(`\n${help.trimStart()}`));
-  complete.action(async (...given: unknown[]) => {
+  if (help !== undefined) complete.addHelpText('after', atHelpWidth(`\n${help.trimStart()}`));
+  complete.action(async (...values: unknown[]) => {
     // Commander passes the arguments, then the options, then the command itself.
-    const [options, positional] = [given.at(-2), given.slice(0, -2)];
+    const [options, positional] = [values.at(-2), values.slice(0, -2)];
     const config = needsConfig ? readConfig() : null;
     const exitCode = await run({ args: positional, options, config, version } as never);
     await setImmediate();
@@ -154,11 +151,11 @@ function add(
 }
 
 function groupOf(program: Command, groups: Map<string, Command>, name: string): Command {
-  const known = groups.get(name);
-  if (known) return known;
+  const existing = groups.get(name);
+  if (existing) return existing;
   const { description = '', help } = GROUPS[name] ?? {};
   const group = program.command(name).description(description);
-  if (help !== undefined) group.addHelpText('after', inWidth(`\n${help.trimStart()}`));
+  if (help !== undefined) group.addHelpText('after', atHelpWidth(`\n${help.trimStart()}`));
   groups.set(name, group);
   return group;
 }

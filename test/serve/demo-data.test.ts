@@ -45,7 +45,7 @@ beforeAll(async () => {
   await measured.close();
   const told: string[] = [];
   expect(await prepareDemo(pipeline, (text) => told.push(text))).toBeNull();
-  expect(told.join()).toMatch(/holds data of your own: they are served.*an empty DATA_DIR/);
+  expect(told.join()).toMatch(/contains your own data, so no demo data were loaded.*an empty directory/);
   expect(await readDemoMark(pipeline.runtime.store)).toBeNull();
   await emptyPipeline(pipeline);
 

@@ -2,22 +2,21 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { ProductError } from '../../../infra/errors.ts';
 import { isNodeAddress } from '../../../ingest/sources/file-kinds.ts';
 
-// Parsers of arguments and options; each throws what commander reports as a wrong value.
+// Parsers of arguments and options. An InvalidArgumentError is reported by commander as a wrong value.
 
-/** A whole number, strictly. */
 export function parseWhole(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
   throw new InvalidArgumentError('Expected a whole number.');
 }
 
-/** A whole number between two others, both included. */
+/** Parses a whole number from `min` to `max`. */
 export const parseWithin = (min: number, max: number) => (text: string) => {
   const value = parseWhole(text);
   if (value >= min && value <= max) return value;
   throw new InvalidArgumentError(`Expected a number from ${min} to ${max}.`);
 };
 
-/** A day of the calendar, as strict as the API is about its dates. */
+/** Parses a date of the calendar, as strictly as the API. */
 export function parseDay(text: string): string {
   if (!isDay(text)) throw new InvalidArgumentError('Expected a date as YYYY-MM-DD.');
   return text;
@@ -30,23 +29,20 @@ function isDay(text: string): boolean {
   );
 }
 
-/** A height as a number, or a day as its text. */
+/** Returns a number for a height, and a text for a day. */
 export function parseHeightOrDay(text: string): number | string {
   if (/^\d{1,15}$/.test(text)) return Number(text);
   if (isDay(text)) return text;
   throw new InvalidArgumentError('Expected a height, or a date as YYYY-MM-DD.');
 }
 
-/** An http or https address. */
 function parseUrl(text: string): string {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
   throw new InvalidArgumentError('Expected an http or https URL such as http://127.0.0.1:8080.');
 }
 
-/** Addresses of nodes: one more each time that the option is given. */
 const collectNode = (text: string, before: readonly string[] = []) => [...before, parseNode(text)];
 
-/** The address of a node. */
 export function parseNode(text: string): string {
   if (isNodeAddress(text)) return text;
   throw new InvalidArgumentError('Expected a ws, wss, http or https URL such as wss://127.0.0.1:9944.');
@@ -55,15 +51,15 @@ export function parseNode(text: string): string {
 export const nodeOption = () =>
   new Option(
     '--node <url>',
-    'address of a Substrate node, ws(s) or http(s); repeat it for others, which are asked for what it does not give',
+    'URL of a Substrate node, ws(s) or http(s); repeat it for further nodes, which provide the data that the first lacks',
   ).argParser(collectNode);
 
 /** The options of every command that fetches from a service. */
 export const sourceOptions = (command: Command) =>
   command
     .addOption(nodeOption())
-    .option('--url <url>', 'address of a Sidecar or polkadot-rest-api', parseUrl)
-    .option('--chain <name>', 'chain that it serves, by name or alias; a node tells it by its first block')
+    .option('--url <url>', 'URL of a Sidecar or polkadot-rest-api', parseUrl)
+    .option('--chain <name>', 'chain of the service, by name or alias; default for a node: detected')
     .option(
       '--concurrency <number>',
       'blocks to fetch at the same time; default: 256 from a node, 8 from a Sidecar',
@@ -71,13 +67,13 @@ export const sourceOptions = (command: Command) =>
     )
     .option(
       '--force',
-      'accept the blocks although the runtime of the service is named after another chain, or its network has another first block',
+      'accept the blocks even if the runtime or the first block of the service belongs to another chain',
     );
 
-/** The option that stands for those of `sourceOptions` and some others: a file says what they say. */
+/** Adds --sources, which replaces the options of `sourceOptions` and some others. */
 export const sourcesOption = (command: Command, others: readonly string[]) =>
   command.addOption(
-    new Option('--sources <file>', 'sources file: chains and their sources, YAML or JSON').conflicts([
+    new Option('--sources <file>', 'file that lists chains and their sources, YAML or JSON').conflicts([
       ...['node', 'url', 'chain', 'concurrency', 'force'],
       ...others,
     ]),

@@ -7,13 +7,13 @@ import type { ValueBackfill } from '../../../ingest/sources/values/value-backfil
 import type { Config } from '../../settings/settings.ts';
 import type { OperationClient } from '../operations/client.ts';
 
-/** Everything that a file of sources names, ready to be asked. */
+/** The open feeds of a sources file. */
 export interface Feeds {
   readonly chains: readonly ChainBackfill[];
   readonly values: readonly ValueBackfill[];
 }
 
-/** Fetched blocks of all chains that are not stored yet. */
+/** Memory for fetched blocks of all chains that are not stored yet. */
 const FETCHED_BYTES_MAX = 256 * 2 ** 20;
 
 export async function openFeeds(sources: Sources, config: Config, signal: AbortSignal): Promise<Feeds> {
@@ -21,17 +21,17 @@ export async function openFeeds(sources: Sources, config: Config, signal: AbortS
   const { FairShare } = await import('../../../ingest/backfill/fair-share.ts');
   const { ValueBackfill } = await import('../../../ingest/sources/values/value-backfill.ts');
   const { ValueFeed } = await import('../../../ingest/sources/values/value-feed.ts');
-  const around = {
+  const context = {
     registry: readRegistry(config),
     config,
     share: new FairShare({ requestsMax: sources.concurrency, bytesMax: FETCHED_BYTES_MAX }),
-    // A portion of each chain is loaded, another one is gathered, and there is room for as much again.
+    // Each chain loads one portion while it fetches the next, and the memory is twice that.
     portionBytes: Math.min(config.BATCH_BYTES, FETCHED_BYTES_MAX / 4 / Math.max(1, sources.chains.length)),
     signal,
   };
   const plansOf = Object.entries(Object.groupBy(sources.values, ({ kind }) => kind));
   return {
-    chains: sources.chains.map((plan) => new ChainBackfill(plan, around)),
+    chains: sources.chains.map((plan) => new ChainBackfill(plan, context)),
     values: plansOf.map(([kind, plans]) => {
       const feeds = plans.map((plan) => new ValueFeed(plan, { signal }));
       return new ValueBackfill(kind as ValueBackfill['kind'], feeds, signal);
@@ -39,10 +39,9 @@ export async function openFeeds(sources: Sources, config: Config, signal: AbortS
   };
 }
 
-/** Heights of one call: its input has to fit into a header. */
-const NOTED_AT_ONCE = 500;
+/** The input of a call must fit into an HTTP header. */
+const HEIGHTS_PER_CALL = 500;
 
-/** The process that loads, as sources see it. */
 export const backfillTarget = (client: OperationClient): BackfillTarget => ({
   missing: (range) => client.call('missingHeights', range),
   skipped: (chain) => client.call('skippedHeights', { chain }),
@@ -51,14 +50,13 @@ export const backfillTarget = (client: OperationClient): BackfillTarget => ({
       number,
       reason: reason.slice(0, SKIPPED_REASON_CHARACTERS),
     }));
-    for (let i = 0; i < heights.length; i += NOTED_AT_ONCE) {
-      await client.call('noteSkippedHeights', { chain, heights: heights.slice(i, i + NOTED_AT_ONCE) });
+    for (let i = 0; i < heights.length; i += HEIGHTS_PER_CALL) {
+      await client.call('noteSkippedHeights', { chain, heights: heights.slice(i, i + HEIGHTS_PER_CALL) });
     }
   },
   storedDays: (request) => client.call('storedDays', request),
 });
 
-/** The process that loads, as the state of nodes sees it. */
 export const stateTarget = (client: OperationClient): StateTarget => ({
   storedSnapshots: (range) => client.call('storedSnapshots', range),
   noteSkippedSnapshots: async (chain, skipped) =>

@@ -5,22 +5,22 @@ import type { SourceFault } from '../../../ingest/sources/feed.ts';
 import { countHeights, type Heights } from '../../../ingest/sources/heights.ts';
 import type { ValueBackfill } from '../../../ingest/sources/values/value-backfill.ts';
 import { EXIT } from './failure.ts';
-import { failedWords } from './ingest-inputs.ts';
-import { alignedTable, formatDuration, formatNumber, plural } from './words.ts';
+import { alignedTable, formatDuration, formatNumber, plural } from './format.ts';
+import { failureText } from './ingest-inputs.ts';
 
-/** What became of one chain. Heights are null where no service was there to tell them. */
+/** The result of one chain. Heights are null if no service of the chain answered. */
 interface ChainReport {
   readonly chain: string;
   readonly from: number | null;
   readonly to: number | null;
   readonly blocks: number;
   readonly refused: number;
-  /** Heights of the range that are still not stored, the skipped ones among them. */
+  /** Heights of the range that are not stored, including skipped ones. */
   readonly missing: number | null;
   readonly skipped: number;
-  /** Calls that are stored as bytes, since no metadata describe them. */
+  /** Calls that are stored as bytes, because the metadata do not describe them. */
   readonly undecoded_calls: number;
-  /** Why it is not known of which network services are that gave blocks. */
+  /** Warnings about services whose network could not be verified. */
   readonly unchecked: readonly string[];
 }
 
@@ -35,22 +35,22 @@ interface BackfillReport extends ChainReport {
   readonly failed_metrics: readonly FailedMetric[];
 }
 
-/** What became of the values of one feed for one chain. */
+/** The result of one feed of values for one chain. */
 interface SeriesReport {
   readonly kind: string;
   readonly adapter: string;
   readonly chain: string;
-  /** Of a price; empty otherwise. */
+  /** The token of a price; otherwise ''. */
   readonly symbol: string;
-  /** Ended days of the range without a value. */
+  /** Days of the range that have ended and have no value. */
   readonly missing_days: number;
 }
 
-/** The report of a file of sources. */
+/** The report of a sources file. */
 export interface SourcesReport {
   readonly chains: readonly (ChainReport & { readonly failures: readonly SourceFailure[] })[];
   readonly values: readonly SeriesReport[];
-  /** Of feeds of values. */
+  /** Failures of feeds of values. */
   readonly failures: readonly SourceFailure[];
   readonly refused_values: number;
   readonly seconds: number;
@@ -59,7 +59,7 @@ export interface SourcesReport {
 
 const needsMore = ({ refused, missing }: ChainReport) => refused > 0 || (missing ?? 0) > 0;
 
-/** A source that failed does not matter where another one gave the rest. */
+/** Ignores a failed source if another one provided its blocks. */
 export function exitCodeOf(report: SourcesReport): number {
   const { chains, values, failures, refused_values, failed_metrics } = report;
   const lacksDays = values.some(({ missing_days }) => missing_days > 0);
@@ -109,38 +109,40 @@ export async function reportOfValues(
   return { values: reports, failures: failuresOf(values.flatMap(({ faults }) => faults)) };
 }
 
-/** What else is to be said of the blocks of a chain. */
-function notesOf({ undecoded_calls, unchecked }: ChainReport): string[] {
-  const undecoded = `${plural(undecoded_calls, 'call')} stored as bytes: the metadata of the runtime do not describe them`;
+function warningsOf({ undecoded_calls, unchecked }: ChainReport): string[] {
+  const undecoded = `${plural(undecoded_calls, 'call')} stored as bytes, because the metadata of the runtime do not describe them`;
   return undecoded_calls === 0 ? [...unchecked] : [...unchecked, undecoded];
 }
 
-export function textOfOne(report: BackfillReport): string {
+export function textOfChain(report: BackfillReport): string {
   const { blocks, refused, missing, skipped, seconds, failed_metrics } = report;
-  const lacking = missing ? `; ${plural(missing, 'height')} still missing` : '';
-  const why = skipped === 0 ? '' : `, ${formatNumber(skipped)} skipped: \`chain-metrics gaps\` says why`;
+  const missingText = missing ? `; ${plural(missing, 'height')} still missing` : '';
+  const skippedText =
+    skipped === 0 ? '' : `, ${formatNumber(skipped)} skipped: \`chain-metrics gaps\` lists the reasons`;
   return (
-    `${plural(blocks, 'block')} in ${formatDuration(seconds)}, metrics included; ${formatNumber(refused)} refused${lacking}${why}\n` +
-    notesOf(report)
+    `${plural(blocks, 'block')} in ${formatDuration(seconds)}, metrics included; ${formatNumber(refused)} refused${missingText}${skippedText}\n` +
+    warningsOf(report)
       .map((text) => `${text}\n`)
       .join('') +
-    failedWords(failed_metrics)
+    failureText(failed_metrics)
   );
 }
 
-export function textOfAll(report: SourcesReport): string {
+export function textOfSources(report: SourcesReport): string {
   const { chains, values, seconds, failed_metrics, refused_values } = report;
   const failures = [
-    ...chains.flatMap((report) => notesOf(report).map((text) => `${report.chain}: ${text}\n`)),
+    ...chains.flatMap((report) => warningsOf(report).map((text) => `${report.chain}: ${text}\n`)),
     ...chains.flatMap(({ chain, failures }) => failures.map(({ reason }) => `${chain}: ${reason}\n`)),
     ...report.failures.map(({ source, reason }) => `${source}: ${reason}\n`),
   ];
   const refused = refused_values === 0 ? '' : `${plural(refused_values, 'value')} refused\n`;
-  const isWhole =
+  const isComplete =
     !chains.some(needsMore) && values.every(({ missing_days }) => missing_days === 0) && refused === '';
-  const hint = isWhole ? '' : '`chain-metrics gaps` and `dead-letters list` say what is missing and why\n';
+  const hint = isComplete
+    ? ''
+    : 'run `chain-metrics gaps` for missing data and `chain-metrics dead-letters list` for refused input\n';
   return (
-    `${chainTable(chains)}${valueTable(values)}${failures.join('')}${refused}${hint}${failedWords(failed_metrics)}` +
+    `${chainTable(chains)}${valueTable(values)}${failures.join('')}${refused}${hint}${failureText(failed_metrics)}` +
     `in ${formatDuration(seconds)}, metrics included\n`
   );
 }
@@ -158,7 +160,7 @@ function chainTable(chains: SourcesReport['chains']): string {
   return rows.length === 0 ? '' : `${alignedTable([names, ...rows], [2, 3, 4, 5])}\n`;
 }
 
-/** A line for each series, or nothing. */
+/** A line for each series. */
 export function valueTable(values: readonly SeriesReport[]): string {
   const rows = values.map(({ kind, adapter, chain, symbol, missing_days }) => [
     kind,
@@ -172,8 +174,8 @@ export function valueTable(values: readonly SeriesReport[]): string {
 
 const RANGES_SHOWN = 20;
 
-/** What a dry run says of one chain. */
-export function describePlan(
+/** The result of a dry run for one chain. */
+export function textOfPlan(
   missing: readonly Heights[],
   { chain, from, to }: Heights & { chain: string },
 ): string {

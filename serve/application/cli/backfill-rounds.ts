@@ -5,18 +5,18 @@ import { markHandled } from '../../../infra/ignore.ts';
 import type { Feed, LoadPortion, SourceProgress } from '../../../ingest/sources/feed.ts';
 import type { OperationClient } from '../operations/client.ts';
 import type { IngestReport } from '../operations/ingest.ts';
-import { pausingCompute } from '../operations/pausing.ts';
+import { withComputePaused } from '../operations/pause-compute.ts';
 import type { Display, ProgressStep } from './display.ts';
+import { formatBytes, formatNumber, plural } from './format.ts';
 import { showComputation } from './ingest-inputs.ts';
 import type { Displays } from './several-displays.ts';
-import { formatBytes, formatNumber, plural } from './words.ts';
 
-/** Blocks and time between two computations: metrics of what is there appear while a long backfill still runs. */
+/** A long backfill computes metrics after this many blocks or this time, so that they appear while it runs. */
 const ROUND_BLOCKS = 50_000;
 const ROUND_MS_MAX = 600_000;
 const REFRESH_MS = 200;
 
-/** The name of the line that shows the computation. */
+/** The name of the display of the computation. */
 export const METRICS = 'metrics';
 
 interface RoundsWork {
@@ -26,7 +26,7 @@ interface RoundsWork {
   readonly stop: AbortSignal;
 }
 
-/** Loads all chains side by side, and computes now and then. Returns the metrics that fail, or null when it was stopped. */
+/** Loads all feeds in parallel and computes metrics after each round. Returns the failed metrics; null if it was stopped. */
 export async function loadInRounds(work: RoundsWork): Promise<readonly FailedMetric[] | null> {
   const { client, loads, displays, stop } = work;
   let failed: readonly FailedMetric[] = [];
@@ -36,7 +36,7 @@ export async function loadInRounds(work: RoundsWork): Promise<readonly FailedMet
   try {
     do {
       const round = new Round();
-      await pausingCompute(client, () => runAll(loads, round));
+      await withComputePaused(client, () => runAll(loads, round));
       if (stop.aborted) return null;
       failed = await showComputation(client, displays.of(METRICS));
     } while (loads.some(({ isDone }) => !isDone));
@@ -46,8 +46,8 @@ export async function loadInRounds(work: RoundsWork): Promise<readonly FailedMet
   }
 }
 
-/** Loads all chains side by side where metrics follow by themselves, so that they appear block by block. */
-export async function loadMeanwhile({ loads, stop }: Pick<RoundsWork, 'loads' | 'stop'>): Promise<void> {
+/** Loads all feeds in parallel without pausing the computation of metrics. */
+export async function loadWithoutPause({ loads, stop }: Pick<RoundsWork, 'loads' | 'stop'>): Promise<void> {
   const refresh = setInterval(() => {
     for (const load of loads) load.show();
   }, REFRESH_MS);
@@ -58,9 +58,9 @@ export async function loadMeanwhile({ loads, stop }: Pick<RoundsWork, 'loads' | 
   }
 }
 
-/** A store that fails one chain fails all: the others end what they are at. */
+/** If a feed fails, the store has failed: the others finish their portion, and the error is thrown. */
 async function runAll(loads: readonly FeedLoad[], round: Round): Promise<void> {
-  const ended = await Promise.allSettled(
+  const results = await Promise.allSettled(
     loads.map((load) =>
       load.run(round).catch((error) => {
         round.end();
@@ -69,10 +69,10 @@ async function runAll(loads: readonly FeedLoad[], round: Round): Promise<void> {
     ),
   );
   round.end();
-  for (const one of ended) if (one.status === 'rejected') throw one.reason;
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
 }
 
-/** The time between two computations: it is over after so many blocks of all chains, or so much time. */
+/** Ends after ROUND_BLOCKS blocks of all chains, or after ROUND_MS_MAX. */
 class Round {
   readonly over: Promise<typeof OVER>;
   readonly end: () => void;
@@ -91,7 +91,7 @@ class Round {
     this.#timer = setTimeout(this.end, ROUND_MS_MAX);
   }
 
-  loaded(blocks: number): void {
+  addBlocks(blocks: number): void {
     this.#blocks += blocks;
     if (this.#blocks >= ROUND_BLOCKS) this.end();
   }
@@ -103,19 +103,19 @@ interface LoadOptions {
   readonly client: OperationClient;
   readonly display: Display;
   readonly portions: AsyncGenerator<LoadPortion>;
-  /** Of bare blocks. */
+  /** The chain of bare blocks. */
   readonly chain?: string;
-  /** Whether the display says why the feed failed; of a single one the command does. */
-  readonly tellsFailure: boolean;
+  /** Whether the display shows why the feed failed. The failure of a single feed is the error of the command. */
+  readonly showsFailure: boolean;
 }
 
-/** Loads what one feed gives. */
+/** Loads one feed. */
 export class FeedLoad {
   readonly feed: Feed;
   isDone = false;
   refused = 0;
   readonly #options: LoadOptions;
-  /** Asked for in an earlier round, when it had not come by its end. */
+  /** The next portion, if it was requested in an earlier round that ended first. */
   #next: Promise<IteratorResult<LoadPortion>> | undefined;
 
   constructor(feed: Feed, options: LoadOptions) {
@@ -130,7 +130,7 @@ export class FeedLoad {
       if (next === OVER) return;
       this.#next = undefined;
       if (next.done) return this.#end();
-      round.loaded(await this.#load(next.value));
+      round.addBlocks(await this.#load(next.value));
     }
   }
 
@@ -146,7 +146,7 @@ export class FeedLoad {
       ...(chain === undefined ? {} : { chain }),
       ...(firstLine === undefined ? {} : { firstLine }),
     };
-    // As objects, since a stream of bytes joins them.
+    // In object mode, because a stream of bytes would concatenate the lines.
     const body = Readable.from(lines);
     const report: IngestReport = await client.call('ingest', input, { body });
     this.refused += report.refused_lines + report.refused_facts;
@@ -156,9 +156,9 @@ export class FeedLoad {
   #end(): void {
     this.isDone = true;
     const { faults, got, unit, hasFailed } = this.feed;
-    const { display, tellsFailure } = this.#options;
+    const { display, showsFailure } = this.#options;
     if (!hasFailed) display.complete(plural(got, unit));
-    else if (tellsFailure) display.show('failed', { done: null, words: reasonOf(faults.at(-1)?.error) });
+    else if (showsFailure) display.show('failed', { done: null, words: reasonOf(faults.at(-1)?.error) });
   }
 }
 

@@ -5,7 +5,7 @@ import { ProductError } from '../../../infra/errors.ts';
 import type { Config } from '../../settings/settings.ts';
 import type { OperationClient } from '../operations/client.ts';
 
-/** What a command is run with. `args` are its positional arguments, in the order of their declaration. */
+/** `args` are the positional arguments, in the order of their declaration. */
 interface Invocation<Args extends readonly unknown[], Options> {
   readonly args: Args;
   readonly options: Options;
@@ -14,16 +14,16 @@ interface Invocation<Args extends readonly unknown[], Options> {
   readonly version: string;
 }
 
-/** A command of the program. Its file declares it; what runs is imported when it runs, so that help is instant. */
+/** A command of the program. Its file imports the implementation only in `run`, so that help is fast. */
 export interface CliCommand {
   /** One word, or two for a command of a group: `users create`. */
   readonly name: string;
   readonly description: string;
   /** Declares arguments and options. */
   readonly args?: (command: Command) => Command;
-  /** Text below the options: what is not obvious, and examples. */
+  /** Text below the options, with examples. */
   readonly help?: string;
-  /** Whether the settings are read before it runs; true when absent. */
+  /** Whether the settings are read before `run`; true if absent. */
   readonly needsConfig?: boolean;
   /** Returns the exit code. */
   readonly run: (invocation: Invocation<never, never>) => Promise<number> | number;
@@ -38,8 +38,8 @@ export const command = <Args extends readonly unknown[] = [], Options = object>(
 ): CliCommand => definition as unknown as CliCommand;
 
 /**
- * Looks whether a directory holds a store. The returned function, called once it is open, tells of one that was made
- * there: with a mistyped DATA_DIR all data would otherwise seem lost.
+ * Call it before the store is opened, and the returned function after. It prints that a new store was created, so that
+ * nobody takes a mistyped DATA_DIR for lost data.
  */
 export function watchForNewStore(directory: string): () => void {
   if (holdsStore(directory)) return () => undefined;
@@ -50,21 +50,22 @@ export function watchForNewStore(directory: string): () => void {
 }
 
 /**
- * Runs work with a client of the operations and closes it afterwards. Only what brings something in makes a store where
- * none is: elsewhere DATA_DIR names the wrong directory.
+ * Runs `work` with a client of the operations. Without `createsStore`, it fails if DATA_DIR contains no store: a command
+ * that only reads would create an empty one in a wrong directory.
  */
 export async function withOperations<Result>(
   config: Config,
   work: (client: OperationClient) => Promise<Result>,
-  { makesStore = false }: { readonly makesStore?: boolean } = {},
+  { createsStore = false }: { readonly createsStore?: boolean } = {},
 ): Promise<Result> {
   const { openOperations } = await import('../operations/open.ts');
-  let tellNewStore = () => {};
+  let reportNewStore = () => {};
   const client = await openOperations(config, () => {
-    if (!makesStore) throw new ProductError('store_missing', `${resolve(config.DATA_DIR)} holds no store`);
-    tellNewStore = watchForNewStore(config.DATA_DIR);
+    if (!createsStore)
+      throw new ProductError('store_missing', `${resolve(config.DATA_DIR)} contains no store`);
+    reportNewStore = watchForNewStore(config.DATA_DIR);
   });
-  tellNewStore();
+  reportNewStore();
   try {
     return await work(client);
   } finally {
@@ -72,11 +73,10 @@ export async function withOperations<Result>(
   }
 }
 
-/** The option of every command that reports something. */
 export const jsonOption = (command: Command) =>
   command.option('--json', 'print the result as JSON, and nothing else');
 
-/** Prints a result, as JSON where that is asked for. */
+/** Prints a result as text, or as JSON with --json. */
 export function print(
   result: unknown,
   { json = false }: { readonly json?: boolean },

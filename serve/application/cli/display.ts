@@ -1,13 +1,13 @@
 import type { WriteStream } from 'node:tty';
 import progress from 'cli-progress';
-import { formatDuration } from './words.ts';
+import { formatDuration } from './format.ts';
 
 /** Reports the progress of a long operation, stage by stage. */
 export interface Display {
   show(stage: string, step: ProgressStep): void;
-  /** The stage that was shown last has ended; says what it has done. */
+  /** Marks the last stage as complete. `words` replaces its text. */
   complete(words?: string): void;
-  /** Leaves what was shown last, whole or not, and goes on below it. */
+  /** Keeps the last line on the terminal; later output follows below it. */
   end(): void;
 }
 
@@ -15,16 +15,16 @@ export interface ProgressStep {
   /** From 0 to 1; null when the total is unknown. */
   readonly done: number | null;
   readonly words: string;
-  /** Of this stage; absent when it cannot be told. */
+  /** Until the end of this stage; absent if unknown. */
   readonly secondsLeft?: number | undefined;
 }
 
 export const LINE_EVERY_MS = 5000;
 const BAR_WIDTH = 24;
-/** What is shown of a stage that has not ended: what is done after the last step takes its time, too. */
+/** A stage shows 100 % only when it is complete: work follows its last step. */
 const UNFINISHED_MAX = 0.99;
 
-/** A bar for people, a line now and then for logs, nothing for programs. */
+/** A bar on a terminal, a line every few seconds in a log, nothing if `silent`. */
 export function openDisplay(stream: WriteStream, { silent = false } = {}): Display {
   if (silent) return { show: () => undefined, complete: () => undefined, end: () => undefined };
   return stream.isTTY ? barOn(stream) : linesOn(stream);
@@ -76,7 +76,7 @@ export function barText({ stage, done, words, secondsLeft }: ShownStep): string 
   return `${stage}  ${bar} ${String(percentOf(done)).padStart(3)} %  ${text}`;
 }
 
-/** A line now and then; several displays on one stream write the less often. */
+/** Writes at most one line every `everyMs`. */
 export function linesOn(stream: NodeJS.WritableStream, everyMs = LINE_EVERY_MS): Display {
   let written = Date.now();
   let last: (ShownStep & { readonly isWritten: boolean }) | null = null;
@@ -93,7 +93,7 @@ export function linesOn(stream: NodeJS.WritableStream, everyMs = LINE_EVERY_MS):
       if (isDue) write(last);
     },
     complete: (words) => {
-      // A stage that was over before anything was written of it needs no line.
+      // A stage that ended before its first line gets none.
       if (last?.isWritten) write({ ...last, ...finished(last, words) });
       last = null;
     },

@@ -22,19 +22,18 @@ import { SocketClient } from '../operations/socket-client.ts';
 
 const ANSWER_MS_MAX = 20_000;
 
-/** Everything that can be looked at from outside, and what a server tells that runs. Nothing is changed. */
+/** Checks the installation. A running server checks its own settings and store. Changes nothing. */
 export async function examine(env: Environment): Promise<Finding[]> {
   const config = usableConfig(env);
   return config.PROFILE === 'distributed' ? examineServices(env, config) : examineDirectory(env, config);
 }
 
-/** What a node can serve. */
 export async function examineNode(address: string, env: Environment): Promise<Finding[]> {
   const { checkNode } = await import('../doctor/node-check.ts');
   return checkNode(address, registryOf(usableConfig(env)));
 }
 
-/** The settings without those that are wrong, which have their defaults here. */
+/** The settings with defaults in place of invalid values. */
 function usableConfig(env: Environment): Config {
   const faults = settingFaults(settings, env);
   const isUsable = (name: string) => !faults.has(name.replace(/_FILE$/, '')) && !faults.has(name);
@@ -48,20 +47,19 @@ async function examineDirectory(env: Environment, config: Config): Promise<Findi
   const directory = checkDirectory(DATA_DIR, config);
   if (server !== null) return [...(await askServer(server)), ...directory];
   const own = checkSettings(env, config);
-  if (owner !== null) return [...own, ...directory, silentOwner(DATA_DIR, owner)];
-  const process = fine('process', 'none has the data directory open');
+  if (owner !== null) return [...own, ...directory, unresponsiveProcess(DATA_DIR, owner)];
+  const process = fine('process', 'no process has the data directory open');
   const isBlocked = directory.some(({ state }) => state === 'failed');
-  const store = isBlocked ? [] : await lookAtStore(config);
+  const store = isBlocked ? [] : await checkClosedStore(config);
   const port = await checkPort(serverAddress(config));
   return [...own, ...directory, process, ...store, port, await checkMail(config)];
 }
 
-/** The settings are checked on their own. */
 function registryOf(config: Config): Registry {
   try {
     return readRegistry(config);
   } catch {
-    // The check of the settings reports the file that cannot be read.
+    // `checkSettings` reports an unreadable CHAINS_FILE.
     return loadRegistry();
   }
 }
@@ -73,25 +71,31 @@ async function askServer(server: SocketClient): Promise<Finding[]> {
     const process =
       version === VERSION
         ? fine('process', text)
-        : warning('process', `${text}, and this command is of ${VERSION}`, 'restart the server');
+        : warning('process', `${text}, but this command has version ${VERSION}`, 'restart the server');
     return [process, ...findings];
   } catch (error) {
-    const remedy = 'wait until it has started, or restart it';
-    return [failed('process', `a server has the data directory open: ${reasonOf(error)}`, remedy)];
+    const remedy = 'wait until the server has started, or restart it';
+    return [
+      failed(
+        'process',
+        `a server has the data directory open, but does not answer: ${reasonOf(error)}`,
+        remedy,
+      ),
+    ];
   }
 }
 
-const silentOwner = (directory: string, pid: number) =>
+const unresponsiveProcess = (directory: string, pid: number) =>
   warning(
     'process',
-    `process ${pid} (${programOf(pid)}) has ${directory} open and takes no commands`,
-    'a command ends by itself, and a server that starts answers soon; otherwise stop that process, and run this again',
+    `process ${pid} (${programOf(pid)}) has ${directory} open and does not answer`,
+    'wait until that command ends or that server has started; otherwise stop the process, and run doctor again',
   );
 
-/** The engine is a library, which may be what is broken: it is loaded only here. */
-async function lookAtStore(config: Config): Promise<Finding[]> {
+/** Imports the engine only here, since the library itself may be broken. */
+async function checkClosedStore(config: Config): Promise<Finding[]> {
   if (!holdsStore(config.DATA_DIR)) {
-    return [fine('store', 'nothing is stored yet; `chain-metrics start --demo` makes something to look at')];
+    return [fine('store', 'nothing is stored yet; `chain-metrics start --demo` loads demo data')];
   }
   try {
     const { EmbeddedStore } = await import('../../../infra/embedded/store.ts');
@@ -102,7 +106,8 @@ async function lookAtStore(config: Config): Promise<Finding[]> {
       return [...(await checkStore(store, systemClock, registryOf(config))), ...checkDamage(damage.list())];
     });
   } catch (error) {
-    const remedy = 'end what has it open; if nothing has, restore the last backup into another directory';
+    const remedy =
+      'stop the process that has it open; if there is none, restore the last backup into another directory';
     return [failed('store', `it cannot be opened: ${reasonOf(error)}`, remedy)];
   }
 }
@@ -114,7 +119,7 @@ async function examineServices(env: Environment, config: Config): Promise<Findin
   const consumed = [...ingestModule.consumed, ...aggregateModule.consumed];
   const found = await Promise.all([
     checkKafka(config, consumed),
-    checkRedis(config, (theirs, asked, answered) => compareClocks('Redis', theirs, asked, answered)),
+    checkRedis(config, (time, before, after) => compareClocks('Redis', time, before, after)),
     checkClickHouse(config, (store) => checkStore(store, systemClock, registryOf(config))),
     checkPort(serverAddress(config)),
     checkPort(operatorAddress(config)),

@@ -10,19 +10,19 @@ const USAGE: readonly ErrorCode[] = [
   'unknown_chain',
 ];
 
-/** What to do next, where the error's own words do not say it. */
+/** The next step, for errors whose message does not name it. */
 const ADVICE: Partial<Record<ErrorCode, string>> = {
-  setting_invalid: '`chain-metrics settings` lists every setting',
-  store_in_use: 'wait for it or stop it, or set DATA_DIR to another directory',
+  setting_invalid: 'run `chain-metrics settings` for all settings and their values',
+  store_in_use: 'wait until it ends, stop it, or set DATA_DIR to another directory',
   store_missing:
-    'set DATA_DIR to the directory that holds one, or make one there with `chain-metrics ingest`, `backfill` or `start`',
+    'set DATA_DIR to the directory of your store, or create a store there with `chain-metrics ingest`, `backfill` or `start`',
   store_unwritable:
-    'make room or give this user the right to write there, or set DATA_DIR to another directory',
-  input_unreadable: 'nothing was taken in',
-  input_missing: 'nothing was taken in',
+    'free disk space, give this user write permission there, or set DATA_DIR to another directory',
+  input_unreadable: 'nothing was ingested',
+  input_missing: 'nothing was ingested',
 };
 
-/** What went wrong and what to do, in one line; the stack only on request. */
+/** One line with the error and the next step. LOG_LEVEL=debug adds the stack. */
 export function explainFailure(error: unknown): { text: string; exitCode: number } {
   const wantsStack = process.env.LOG_LEVEL === 'debug';
   const stack = wantsStack && error instanceof Error ? `\n${error.stack}` : '';
@@ -34,13 +34,13 @@ export function explainFailure(error: unknown): { text: string; exitCode: number
       exitCode: USAGE.includes(error.code) ? EXIT.usage : EXIT.failure,
     };
   }
-  const advice = wantsStack ? '' : '; LOG_LEVEL=debug shows where';
+  const advice = wantsStack ? '' : '; set LOG_LEVEL=debug to see the stack';
   return { text: `${reasonOf(error)}${advice}${stack}`, exitCode: EXIT.failure };
 }
 
 /**
- * Ends while the engine is at work. An ordinary exit would take its memory away under its threads and crash;
- * being killed is what the store is made to survive.
+ * Ends the process while the engine works. An ordinary exit would free memory that its threads still use, and crash. The
+ * store survives a kill.
  */
 export function killSelf(signal: 'SIGINT' | 'SIGKILL' = 'SIGKILL'): void {
   process.removeAllListeners(signal);

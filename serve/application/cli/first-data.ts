@@ -13,22 +13,22 @@ import { decompressed, readLines } from '../../../ingest/sources/lines.ts';
 import type { Pipeline } from '../compose/compose.ts';
 import type { OperationClient } from '../operations/client.ts';
 import { openDisplay } from './display.ts';
-import { failedWords, ingestInputs, loadInputs, showComputation } from './ingest-inputs.ts';
+import { plural } from './format.ts';
+import { failureText, ingestInputs, loadInputs, showComputation } from './ingest-inputs.ts';
 import { findInputs } from './inputs.ts';
-import { plural } from './words.ts';
 
-/** What a start can load first: recorded blocks, or these and a made-up history beside them. */
+/** Data that `start` loads into an empty store: recorded blocks, or these and a generated history. */
 export type FirstData = 'sample' | 'demo';
 
 const SAMPLE = fileURLToPath(new URL('../../../ingest/sample', import.meta.url));
-/** A history that ended less than this before now is not continued. */
+/** A history is continued only if it ended at least this long ago. */
 const FRESH_MS = 3_600_000;
 
 type Say = (text: string) => void;
 
 export async function loadSample({ runtime }: Pipeline, client: OperationClient, say: Say): Promise<void> {
   if ((await readDemoMark(runtime.store)) !== null || !(await isEmpty(runtime.store))) {
-    say(`${runtime.location} holds data already: the sample is not loaded.\n`);
+    say(`${runtime.location} contains data, so the sample was not loaded.\n`);
     return;
   }
   const inputs = await findInputs([SAMPLE]);
@@ -47,66 +47,69 @@ export async function loadSample({ runtime }: Pipeline, client: OperationClient,
   );
 }
 
-/** Loading in the background. A store must not be closed before it is over; computing may be interrupted. */
 export interface BackgroundLoad {
+  /** Resolves when the blocks are loaded. The store must not be closed before. */
   readonly loaded: Promise<unknown>;
   /** Resolves when every metric is computed too. */
   readonly ready: Promise<void>;
 }
 
 /**
- * Marks a store as one of demo data, before anybody can read it; returns what loads them, until the signal. Loading makes
- * the same lines at each attempt, so it is repeated whole after a kill, and a later start adds the days since. Returns
- * null, and says so, where the store holds anything but the sample: what was measured is served, and never mixed with
- * what was made up.
+ * Marks a store as demo data before the server answers, and returns the function that loads them. Each attempt generates
+ * the same lines, so after a kill the load is repeated completely, and a later start adds the days since. Returns null if
+ * the store contains anything but the sample: real data and demo data are never mixed.
  */
 export async function prepareDemo(
   { runtime, registry, config }: Pipeline,
   say: Say,
 ): Promise<((client: OperationClient, say: Say, signal: AbortSignal) => BackgroundLoad) | null> {
   const { store, clock, location } = runtime;
-  if (config.PROFILE === 'distributed') throw refused('--demo: demo data are for the embedded profile');
-  const known = await readDemoMark(store);
-  if (known === null && !(await holdsOnlySample(store))) {
+  if (config.PROFILE === 'distributed')
+    throw refused('--demo works only with the embedded profile: unset PROFILE, or start without --demo');
+  const existing = await readDemoMark(store);
+  if (existing === null && !(await containsOnlySample(store))) {
     say(
-      `${location} holds data of your own: they are served, without demo data. Demo data need an empty DATA_DIR.\n`,
+      `${location} contains your own data, so no demo data were loaded. To see them, set DATA_DIR to an empty directory.\n`,
     );
     return null;
   }
-  if (config.FOLLOW.length > 0) throw refused('--demo: FOLLOW would add measured blocks to demo data');
+  if (config.FOLLOW.length > 0)
+    throw refused('--demo and FOLLOW exclude each other: unset FOLLOW, or start without --demo');
   const now = clock.now();
-  const mark: DemoMark = known ?? { first_day: firstDemoDay(now), loaded_until: null };
-  if (known === null) await writeDemoMark(store, mark);
+  const mark: DemoMark = existing ?? { first_day: firstDemoDay(now), loaded_until: null };
+  if (existing === null) await writeDemoMark(store, mark);
   const until = mark.loaded_until === null ? null : Date.parse(mark.loaded_until);
   return (client, say, signal) => {
-    if (until !== null && now - until < FRESH_MS) return NOTHING_DUE;
+    if (until !== null && now - until < FRESH_MS) return NOTHING_TO_LOAD;
     const from = until === null ? mark.first_day : isoDay(until);
-    say(`Making demo data, from ${from} until now. They are made up, and every page of metrics says so.\n`);
+    say(
+      `Generating demo data from ${from} until now. They are made up, and every page of metrics says so.\n`,
+    );
     const days = new DemoHistory({ firstDay: mark.first_day, now, registry }).days(from);
     const stream = new DayStream(days, signal);
-    const made: Input = { name: 'demo.ndjson', size: null, open: () => stream };
+    const generated: Input = { name: 'demo.ndjson', size: null, open: () => stream };
     const display = openDisplay(process.stderr);
     const load = async () => {
       const recorded = until === null ? await findInputs([SAMPLE]) : [];
-      return loadInputs(client, [...recorded, made], { demo: true }, display);
+      return loadInputs(client, [...recorded, generated], { demo: true }, display);
     };
     const loaded = load();
     const ready = loaded.then(async ({ blocks }) => {
       if (signal.aborted) return;
       const failed = await showComputation(client, display);
       await writeDemoMark(store, { ...mark, loaded_until: new Date(now).toISOString() });
-      say(`${failedWords(failed)}Demo data are ready: ${plural(blocks, 'block')}.\n`);
+      say(`${failureText(failed)}Demo data are ready: ${plural(blocks, 'block')}.\n`);
     });
     return { loaded, ready };
   };
 }
 
-const NOTHING_DUE: BackgroundLoad = { loaded: Promise.resolve(), ready: Promise.resolve() };
+const NOTHING_TO_LOAD: BackgroundLoad = { loaded: Promise.resolve(), ready: Promise.resolve() };
 
 const refused = (text: string) => new ProductError('usage', text);
 
-/** Whether everything that was ever ingested are blocks of the sample. */
-async function holdsOnlySample(store: Store): Promise<boolean> {
+/** Whether the store contains no blocks, snapshots or dead letters except blocks of the sample. */
+async function containsOnlySample(store: Store): Promise<boolean> {
   if (await isEmpty(store)) return true;
   const hashes = await sampleHashes();
   const [row] = await store.rows<{ others: number }>(

@@ -8,53 +8,53 @@ import type { ValueBackfill } from '../../../ingest/sources/values/value-backfil
 import type { Config } from '../../settings/settings.ts';
 import type { OperationClient } from '../operations/client.ts';
 import { backfillTarget, openFeeds } from './backfill-feeds.ts';
+import { plural } from './format.ts';
 import { ingestTarget } from './ingest-target.ts';
-import { plural } from './words.ts';
 
-/** What holds for all chains that are followed. */
-type FollowAll = Pick<SourceFollowerOptions, 'from' | 'best' | 'snapshots' | 'treasury' | 'pollMs'>;
+/** The options that apply to every chain. */
+type FollowOptions = Pick<SourceFollowerOptions, 'from' | 'best' | 'snapshots' | 'treasury' | 'pollMs'>;
 
-interface Surroundings {
+interface FollowContext {
   readonly client: OperationClient;
   readonly config: Config;
-  readonly options: FollowAll;
+  readonly options: FollowOptions;
   readonly stop: AbortSignal;
   readonly say: (text: string) => void;
 }
 
-/** A source that gave nothing for so long is left where there is another. */
+/** After this time without an answer, a chain with several sources continues with the next one. */
 const AWAY_MS_MAX = 60_000;
 const RETRY_MS = 5_000;
 const RETRY_MS_MAX = 60_000;
-/** Between two looks at what feeds of values lack: they have a new day once a day. */
+/** Interval at which feeds of values are asked for missing days. */
 const VALUES_MS = 3_600_000;
 
-/** Follows the chains of a file side by side, and fetches values of days when these have ended, until it is stopped. */
-export async function followSources(sources: Sources, around: Surroundings): Promise<void> {
+/** Follows all chains of a sources file in parallel, and fetches the values of each day after it has ended. */
+export async function followSources(sources: Sources, context: FollowContext): Promise<void> {
   const { chains, values } = sources;
-  const feeds = await openFeeds({ ...sources, chains: [], values }, around.config, around.stop);
+  const feeds = await openFeeds({ ...sources, chains: [], values }, context.config, context.stop);
   await Promise.all([
-    ...chains.map((plan) => followChain(plan, around)),
-    ...feeds.values.map((feed) => followValues(feed, around)),
+    ...chains.map((plan) => followChain(plan, context)),
+    ...feeds.values.map((feed) => followValues(feed, context)),
   ]);
 }
 
-/** The same for as long as the process runs, and returns how to stop: what fails in the store is tried again. */
+/** Follows sources until the returned function is called. Starts again after a failure of the store. */
 export function keepFollowingSources(
   sources: Sources,
-  around: Omit<Surroundings, 'stop'>,
+  context: Omit<FollowContext, 'stop'>,
 ): () => Promise<void> {
   const stop = new AbortController();
   const following = (async () => {
     while (!stop.signal.aborted) {
       const attempt = new AbortController();
       try {
-        await followSources(sources, { ...around, stop: AbortSignal.any([stop.signal, attempt.signal]) });
+        await followSources(sources, { ...context, stop: AbortSignal.any([stop.signal, attempt.signal]) });
         return;
       } catch (error) {
-        // What has not failed begins again with the rest: it would be followed twice.
+        // The next attempt starts all chains again, so those that still run must stop.
         attempt.abort();
-        if (!stop.signal.aborted) around.say(`following stopped: ${reasonOf(error)}`);
+        if (!stop.signal.aborted) context.say(`following stopped, and starts again soon: ${reasonOf(error)}`);
         await pause(RETRY_MS_MAX, stop.signal);
       }
     }
@@ -65,32 +65,34 @@ export function keepFollowingSources(
   };
 }
 
-async function followChain({ chain, sources }: ChainPlan, around: Surroundings): Promise<void> {
-  const { client, config, options, stop } = around;
-  const say = (text: string) => around.say(`${chain.name}: ${text}`);
+async function followChain({ chain, sources }: ChainPlan, context: FollowContext): Promise<void> {
+  const { client, config, options, stop } = context;
+  const say = (text: string) => context.say(`${chain.name}: ${text}`);
   const services = sources.filter((source) => 'url' in source);
-  /** Where the next service goes on. */
+  /** The height at which the next service continues. */
   let { from } = options;
   const onIngested = async (next: number) => {
     from = next;
   };
-  if (services.length === 0) say('not followed, since no service is among its sources');
+  if (services.length === 0) say('not followed: add a node or url to its sources');
   for (let [turn, wait] = [0, RETRY_MS]; services.length > 0 && !stop.aborted; turn++) {
     const service = services[turn % services.length] as (typeof services)[number];
     const awayMsMax = services.length > 1 ? { awayMsMax: AWAY_MS_MAX } : {};
     const begin = from === undefined ? {} : { from };
-    const given = { ...options, ...awayMsMax, ...service, ...begin, onIngested, chain: chain.name };
+    const followed = { ...options, ...awayMsMax, ...service, ...begin, onIngested, chain: chain.name };
     try {
-      const follower = await SourceFollower.open(given, config, stop);
+      const follower = await SourceFollower.open(followed, config, stop);
       wait = RETRY_MS;
       await follower.run(ingestTarget(client), say);
       return;
     } catch (error) {
       if (stop.aborted) return;
       if (!isOfSource(error)) throw error;
-      // An address may serve another network for a while only.
-      say(`${error.code === 'usage' ? 'not followed' : 'left'}: ${reasonOf(error)}`);
-      // Each of them is asked once before any is waited for.
+      // Also after a usage error: an address may serve another network temporarily.
+      say(
+        `${error.code === 'usage' ? 'not followed' : 'stopped following this service'}: ${reasonOf(error)}`,
+      );
+      // Wait only after every service has failed.
       if (turn % services.length === services.length - 1) {
         await pause(wait, stop);
         wait = Math.min(wait * 2, RETRY_MS_MAX);
@@ -99,11 +101,11 @@ async function followChain({ chain, sources }: ChainPlan, around: Surroundings):
   }
 }
 
-/** Not of this process or of its store. */
+/** Excludes errors of this process and of its store. */
 const isOfSource = (error: unknown): error is ProductError =>
   error instanceof ProductError && !error.code.startsWith('store_');
 
-async function followValues(values: ValueBackfill, { client, stop, say }: Surroundings): Promise<void> {
+async function followValues(values: ValueBackfill, { client, stop, say }: FollowContext): Promise<void> {
   const { storedDays } = backfillTarget(client);
   while (!stop.aborted) {
     for await (const { name, lines } of values.portions(storedDays)) {

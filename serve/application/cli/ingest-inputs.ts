@@ -6,15 +6,14 @@ import type { Input } from '../../../ingest/sources/input-files.ts';
 import type { IngestSummary, OpenSource } from '../../../ingest/sources/publish.ts';
 import type { OperationClient } from '../operations/client.ts';
 import type { IngestReport } from '../operations/ingest.ts';
-
-import { pausingCompute } from '../operations/pausing.ts';
+import { withComputePaused } from '../operations/pause-compute.ts';
 import type { Display, ProgressStep } from './display.ts';
-import { formatBytes, formatNumber, plural } from './words.ts';
+import { formatBytes, formatNumber, plural } from './format.ts';
 
 export interface RunReport extends IngestReport {
   readonly files: number;
   readonly seconds: number;
-  /** Metrics that fail, while all others that do not read them are computed. */
+
   readonly failed_metrics: readonly FailedMetric[];
 }
 
@@ -32,28 +31,28 @@ export async function ingestInputs(
   return { files: inputs.length, ...report, seconds, failed_metrics };
 }
 
-interface InputsOf {
-  /** Of bare blocks, over the names of the files. */
+interface InputOptions {
+  /** The chain of bare blocks; overrides the file names. */
   readonly chain?: string | undefined;
-  /** Whether they are the demo data. */
+  /** Whether the inputs are the demo data. */
   readonly demo?: boolean;
 }
 
-/** Loads all inputs, of which nothing has to be computed when it returns. */
+/** Loads all inputs, without waiting for the computation of metrics. */
 export async function loadInputs(
   client: OperationClient,
   inputs: readonly Input[],
-  { chain, demo = false }: InputsOf,
+  { chain, demo = false }: InputOptions,
   display: Display,
 ): Promise<IngestReport> {
   const pace = new Pace(inputs);
-  return pausingCompute(client, async () => {
+  return withComputePaused(client, async () => {
     const refresh = setInterval(() => display.show('loading', pace.step()), REFRESH_MS);
     try {
       const report = await client.call(
         'ingestFiles',
         { demo, ...(chain === undefined ? {} : { chain }) },
-        { files: pace.files(), onProgress: (soFar) => pace.loaded(soFar) },
+        { files: pace.files(), onProgress: (summary) => pace.setLoaded(summary) },
       );
       display.show('loading', pace.step());
       display.complete();
@@ -66,7 +65,7 @@ export async function loadInputs(
   });
 }
 
-/** Waits until everything is computed, and shows the progress; returns the metrics that fail. */
+/** Waits until all metrics are computed, and shows the progress. Returns the failed metrics. */
 export async function showComputation(
   client: OperationClient,
   display: Display,
@@ -74,8 +73,7 @@ export async function showComputation(
   let windows = 0;
   const onProgress = ({ done, total }: ComputeProgress) => {
     windows = Math.max(windows, total);
-    const words =
-      total === 0 ? 'looking for what changed' : `${formatNumber(done)} of ${plural(total, 'window')}`;
+    const words = total === 0 ? 'looking for changes' : `${formatNumber(done)} of ${plural(total, 'window')}`;
     display.show('computing metrics', { done: total === 0 ? 0 : done / total, words });
   };
   const { failed_metrics } = await client.call('waitUntilComputed', {}, { onProgress });
@@ -83,13 +81,10 @@ export async function showComputation(
   return failed_metrics;
 }
 
-/** A line for each metric that fails. */
-export const failedWords = (failures: readonly FailedMetric[]): string =>
+/** A line for each failed metric. */
+export const failureText = (failures: readonly FailedMetric[]): string =>
   failures
-    .map(
-      ({ metric, reason }) =>
-        `FAILED ${toKebabCase(metric)}; it and what reads it are not computed: ${reason}\n`,
-    )
+    .map(({ metric, reason }) => `FAILED ${toKebab(metric)}, and the metrics that depend on it: ${reason}\n`)
     .join('');
 
 const REFRESH_MS = 100;
@@ -97,7 +92,10 @@ const REFRESH_MS = 100;
 function asUnreadable(error: unknown, file: string): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (syscall !== 'read' && syscall !== 'open') return error;
-  return new ProductError('store_failed', `${file} cannot be read to its end (${code}): ${reasonOf(error)}`);
+  return new ProductError(
+    'store_failed',
+    `${file} could not be read completely (${code}): ${reasonOf(error)}`,
+  );
 }
 
 /** The rate of loading, and the time that is left. */
@@ -108,7 +106,7 @@ class Pace {
   #bytesBefore = 0;
   #blocks = 0;
   #file = 0;
-  /** The one that is read. */
+  /** The name of the current file. */
   file = '';
   #open: { readonly bytesRead: number } = { bytesRead: 0 };
 
@@ -120,7 +118,6 @@ class Pace {
     );
   }
 
-  /** Opens each when it is asked for. */
   *files(): Generator<OpenSource> {
     for (const input of this.#inputs) {
       this.#bytesBefore += this.#open.bytesRead;
@@ -132,7 +129,7 @@ class Pace {
     }
   }
 
-  loaded({ blocks }: IngestSummary): void {
+  setLoaded({ blocks }: IngestSummary): void {
     this.#blocks = blocks;
   }
 

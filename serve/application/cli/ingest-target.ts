@@ -3,7 +3,7 @@ import type { IngestTarget } from '../../../ingest/follow/source-follower.ts';
 import type { OperationClient } from '../operations/client.ts';
 import { stateTarget } from './backfill-feeds.ts';
 
-/** The client as a source follower sees it. */
+/** The operations that a source follower needs. */
 export const ingestTarget = (client: OperationClient): IngestTarget => ({
   ingest: ({ name, bytes, chain }) => client.call('ingest', { name, chain }, { body: bytes }),
   status: () => client.call('status', {}),
@@ -14,7 +14,7 @@ export const ingestTarget = (client: OperationClient): IngestTarget => ({
   ...stateTarget(client),
 });
 
-/** Throws where a store of demo data would refuse what is fetched: before the first block is. */
+/** Throws for a store of demo data before the first block is fetched, since it refuses other data. */
 export async function refuseDemo(client: OperationClient): Promise<void> {
   const { demo_data } = await client.call('status', {});
   if (demo_data) throw demoRefusal(client.location);

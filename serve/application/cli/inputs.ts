@@ -5,7 +5,7 @@ import { STANDARD_INPUT, standardInput } from './standard-input.ts';
 
 const STANDARD: Input = { name: 'standard input', size: null, open: standardInput };
 
-/** Everything that the paths mean, in order. All of them are looked at before anything is read. */
+/** The inputs of all paths, in order. Fails for a wrong path before anything is read. */
 export async function findInputs(paths: readonly string[]): Promise<Input[]> {
   if (paths.filter((path) => path === STANDARD_INPUT).length > 1) {
     throw new ProductError('usage', 'standard input (-) can be read only once');
@@ -14,7 +14,7 @@ export async function findInputs(paths: readonly string[]): Promise<Input[]> {
   if (address !== undefined) {
     throw new ProductError(
       'usage',
-      `${address} is an address, and files are read here: pipe it, as in \`curl -sSf ADDRESS | chain-metrics ingest --chain NAME -\`, or name it as an archive of \`backfill --sources\``,
+      `${address} is a URL, but ingest reads files: pipe it, as in \`curl -sSf URL | chain-metrics ingest --chain NAME -\`, or list it as an archive in a sources file of \`backfill --sources\``,
     );
   }
   const inputs: Input[] = [];

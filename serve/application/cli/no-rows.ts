@@ -1,12 +1,12 @@
 import { Transform } from 'node:stream';
 
-/** Enough for the head of any format; one without rows is not longer. */
+/** An answer without rows is never longer, in any format. */
 const HEAD_BYTES_MAX = 2 ** 20;
 const LINE_END = 0x0a;
 const ARROW_END = Buffer.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0);
 
-/** Passes rows on, and tells at their end whether there were any. */
-export class RowWatch extends Transform {
+/** Passes an answer through, and detects at its end whether it contained rows. */
+export class RowDetector extends Transform {
   readonly #format: string;
   readonly #head: Buffer[] = [];
   #bytes = 0;
@@ -22,7 +22,6 @@ export class RowWatch extends Transform {
     done(null, piece);
   }
 
-  /** Whether the answer is whole and holds no row. */
   async isEmpty(): Promise<boolean> {
     if (this.#bytes > HEAD_BYTES_MAX) return false;
     const bytes = Buffer.concat(this.#head);
@@ -43,7 +42,7 @@ export class RowWatch extends Transform {
   }
 }
 
-/** The schema, and the end behind it. */
+/** An empty stream is the schema and the end marker. */
 function isEmptyArrow(bytes: Buffer): boolean {
   if (bytes.length < 8) return true;
   const rest = bytes.subarray(8 + bytes.readInt32LE(4));
@@ -56,10 +55,10 @@ async function isEmptyParquet(bytes: Buffer): Promise<boolean> {
   return parquetMetadata(whole).num_rows === 0n;
 }
 
-/** Why there may be none: what is stored of the chains that were asked for. */
-export function whyNoRows(
+/** A probable reason for an answer without rows. */
+export function explainNoRows(
   stored: readonly { readonly chain: string; readonly relay_chain: string }[],
-  asked: {
+  request: {
     readonly chain?: string | undefined;
     readonly relay_chain?: string | undefined;
     readonly from?: string | undefined;
@@ -67,8 +66,8 @@ export function whyNoRows(
   },
 ): string {
   if (stored.length === 0)
-    return 'no block is stored yet: `chain-metrics ingest PATH…` or `chain-metrics backfill` takes them in';
-  const { chain, relay_chain, from, until } = asked;
+    return 'no block is stored yet; load some with `chain-metrics ingest PATH…` or `chain-metrics backfill`';
+  const { chain, relay_chain, from, until } = request;
   const isStored = stored.some(
     (one) =>
       (chain === undefined || one.chain === chain) &&
@@ -77,6 +76,6 @@ export function whyNoRows(
   if (!isStored && chain !== 'ecosystem')
     return `no block of ${chain ?? `a chain of ${relay_chain}`} is stored; \`chain-metrics chains\` shows the stored heights`;
   if (from !== undefined || until !== undefined)
-    return `nothing is stored for it ${[from && `from ${from}`, until && `until ${until}`].filter(Boolean).join(' ')}; \`chain-metrics gaps\` shows the stored days`;
-  return 'nothing that is stored matches';
+    return `no matching data are stored ${[from && `from ${from}`, until && `until ${until}`].filter(Boolean).join(' ')}; \`chain-metrics gaps\` shows the stored days`;
+  return 'the stored data contain no matching rows';
 }

@@ -1,6 +1,6 @@
 const POLL_MS = 500;
 
-/** Ends this process with npx, which passes a signal to its shell only: that dies without passing it on. */
+/** Ends this process when npx ends. npx sends signals only to its shell, which does not forward them. */
 export function endWithNpx(): void {
   if (process.env.npm_command !== 'exec') return;
   const parent = process.ppid;

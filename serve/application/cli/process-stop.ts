@@ -4,45 +4,44 @@ import type { Config } from '../../settings/settings.ts';
 import { killSelf } from './failure.ts';
 
 /**
- * Closes everything that was opened, in reverse, when a signal arrives; kills the process when that takes too long. The
- * process is not ready at once, and a server answers for a while: load balancers have to notice first.
+ * Stops a process after a signal. It becomes not ready immediately; a server keeps answering for STOP_DELAY_SECONDS, so that
+ * load balancers notice. Then the closers run, and after STOP_SECONDS_MAX the process is killed.
  */
 export class ProcessStop {
   readonly #settings: Pick<Config, 'STOP_SECONDS_MAX' | 'STOP_DELAY_SECONDS'>;
   readonly #closers: (() => Promise<unknown>)[] = [];
   readonly #ended = Promise.withResolvers<void>();
-  #isAsked = false;
+  #isRequested = false;
   log: FastifyBaseLogger | null = null;
   health: ProcessHealth | null = null;
   readonly #isServer: boolean;
 
-  /** Others send requests to a process that is a server, and have to notice that it stops. */
   constructor(settings: Pick<Config, 'STOP_SECONDS_MAX' | 'STOP_DELAY_SECONDS'>, isServer: boolean) {
     this.#settings = settings;
     this.#isServer = isServer;
-    for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => this.ask(signal));
+    for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => this.request(signal));
   }
 
-  /** Whether the process was asked to stop. */
-  get isAsked(): boolean {
-    return this.#isAsked;
+  get isRequested(): boolean {
+    return this.#isRequested;
   }
 
-  /** Resolves when everything is closed after the process was asked to stop. */
+  /** Resolves when everything is closed after a request. */
   get ended(): Promise<void> {
     return this.#ended.promise;
   }
 
-  first(close: () => Promise<unknown>): void {
+  /** Adds a closer that runs before those added earlier. */
+  addFirst(close: () => Promise<unknown>): void {
     this.#closers.unshift(close);
   }
 
-  last(close: () => Promise<unknown>): void {
+  addLast(close: () => Promise<unknown>): void {
     this.#closers.push(close);
   }
 
-  /** Closes all of it; throws the first failure then. */
-  async now(): Promise<void> {
+  /** Runs all closers, then throws the first failure. */
+  async closeAll(): Promise<void> {
     const failures: unknown[] = [];
     for (let close = this.#closers.shift(); close; close = this.#closers.shift()) {
       await close().catch((error) => failures.push(error));
@@ -50,10 +49,10 @@ export class ProcessStop {
     if (failures.length > 0) throw failures[0];
   }
 
-  ask(reason: string): void {
+  request(reason: string): void {
     // Ctrl-C reaches every process of a terminal, and wrappers forward it: the same signal may arrive twice.
-    if (this.#isAsked) return;
-    this.#isAsked = true;
+    if (this.#isRequested) return;
+    this.#isRequested = true;
     const { STOP_SECONDS_MAX, STOP_DELAY_SECONDS } = this.#settings;
     const isAnswering = this.#isServer && this.health?.hasStarted;
     const delayMs = isAnswering ? STOP_DELAY_SECONDS * 1000 : 0;
@@ -61,11 +60,11 @@ export class ProcessStop {
     this.log?.info({ reason }, 'stopping');
     const kill = () => {
       process.stderr.write(
-        `chain-metrics: did not stop within STOP_SECONDS_MAX=${STOP_SECONDS_MAX}; what was acknowledged is safe\n\n`,
+        `chain-metrics: killed, because it did not stop within STOP_SECONDS_MAX=${STOP_SECONDS_MAX}; acknowledged data are safe\n\n`,
       );
       killSelf();
     };
     setTimeout(kill, delayMs + STOP_SECONDS_MAX * 1000).unref();
-    setTimeout(() => void this.now().then(this.#ended.resolve, this.#ended.reject), delayMs);
+    setTimeout(() => void this.closeAll().then(this.#ended.resolve, this.#ended.reject), delayMs);
   }
 }

@@ -13,7 +13,7 @@ import type { OperationClient } from '../operations/client.ts';
 import { unpackFiles } from '../operations/files-body.ts';
 import type { ChangedDay } from '../operations/raw.ts';
 
-/** Tables that are read from the store while others are written. */
+/** One table is read from the store while another is written. */
 const TABLES_AT_ONCE = 2;
 
 export interface RawExportOptions {
@@ -21,7 +21,7 @@ export interface RawExportOptions {
   readonly target: ExportTarget;
   /** Names of raw tables. */
   readonly tables: readonly string[];
-  /** Names or aliases of chains; all when empty. */
+  /** Names or aliases of chains; all if empty. */
   readonly chains: readonly string[];
   /** Both days are inclusive. */
   readonly days: { readonly from?: string; readonly until?: string };
@@ -30,15 +30,15 @@ export interface RawExportOptions {
 
 export interface RawExportReport {
   readonly tables: Readonly<Record<string, TableReport>>;
-  /** Rows and bytes of what was written. */
+  /** Rows and bytes that were written. */
   readonly rows: number;
   readonly bytes: number;
 }
-/** Counts of files. */
+/** Numbers of files. */
 interface TableReport {
   written: number;
   unchanged: number;
-  /** Days whose rows have all gone since. */
+  /** Days that have no rows any more. */
   removed: number;
 }
 
@@ -51,14 +51,14 @@ interface RawExportProgress {
   readonly bytes: number;
 }
 
-/** A table of one chain and day, as the store says that it has changed. */
-interface DuePartition extends RawPartition {
+/** A table of one chain and day, with its newest change in the store. */
+interface StoredPartition extends RawPartition {
   readonly table: RawTable;
   readonly changed: string;
   readonly loaded: string;
 }
 
-/** Writes every partition that is missing in a target, or has changed since it was written there. */
+/** Writes every partition that the target lacks, or that has changed since it was written. */
 export async function exportRaw(options: RawExportOptions): Promise<RawExportReport> {
   const { target, tables, onProgress } = options;
   const months = await readMonths(options);
@@ -69,35 +69,35 @@ export async function exportRaw(options: RawExportOptions): Promise<RawExportRep
   let [done, rows, bytes] = [0, 0, 0];
   let tags: { readonly chain: string; readonly of: ReadonlyMap<string, string> } | undefined;
   for (const month of months) {
-    const [{ relay_chain, chain, date }] = month as [DuePartition];
+    const [{ relay_chain, chain, date }] = month as [StoredPartition];
     if (tags?.chain !== chain) tags = { chain, of: await tagsOf(target, tables, chain) };
     const present = tags.of;
     const manifest = await Manifest.read(target, { relay_chain, chain, month: date.slice(0, 7) });
-    const noting = new Mutex();
-    const told = ({ date }: RawPartition) => onProgress({ chain, date, done: ++done, total, bytes });
+    const manifestLock = new Mutex();
+    const report = ({ date }: RawPartition) => onProgress({ chain, date, done: ++done, total, bytes });
     await mapConcurrently(
       Map.groupBy(month, ({ table }) => table.name),
-      async ([name, dues]) => {
-        const report = reports[name] as TableReport;
-        const late: DuePartition[] = [];
-        for (const due of dues) {
-          const before = manifest.find(name, due.date);
-          if (before === undefined || !isCurrent(before, due, present)) {
-            late.push(due);
+      async ([name, partitions]) => {
+        const table = reports[name] as TableReport;
+        const outdated: StoredPartition[] = [];
+        for (const partition of partitions) {
+          const before = manifest.find(name, partition.date);
+          if (before === undefined || !isCurrent(before, partition, present)) {
+            outdated.push(partition);
             continue;
           }
-          if (before.file !== null) report.unchanged++;
-          told(due);
+          if (before.file !== null) table.unchanged++;
+          report(partition);
         }
-        for await (const written of writeAll(options, late)) {
+        for await (const written of writeAll(options, outdated)) {
           for (const { file, date } of written) {
             rows += file?.rows ?? 0;
             bytes += file?.bytes ?? 0;
-            if (file !== null) report.written++;
-            else if (manifest.find(name, date)?.file != null) report.removed++;
-            told({ relay_chain, chain, date });
+            if (file !== null) table.written++;
+            else if (manifest.find(name, date)?.file != null) table.removed++;
+            report({ relay_chain, chain, date });
           }
-          await noting.run(() => manifest.add(written));
+          await manifestLock.run(() => manifest.add(written));
         }
       },
       TABLES_AT_ONCE,
@@ -106,15 +106,15 @@ export async function exportRaw(options: RawExportOptions): Promise<RawExportRep
   return { tables: reports, rows, bytes };
 }
 
-/** The partitions that the store has, by chain and month. Those that may lack rows stay as they were written before. */
-async function readMonths({ client, tables, chains, days }: RawExportOptions): Promise<DuePartition[][]> {
+/** The partitions of the store by chain and month. Omits those that may have lost rows to retention: their files stay. */
+async function readMonths({ client, tables, chains, days }: RawExportOptions): Promise<StoredPartition[][]> {
   const places = await client.call('rawChains', { chains: [...chains], ...days });
-  const months: DuePartition[][] = [];
+  const months: StoredPartition[][] = [];
   for (const place of places) {
     const { loaded, deletable, days: changed } = await client.call('rawDays', { ...place, ...days });
     const mayLack = (table: string, date: string) => date < deletable && isDeletable(table);
-    const due = [...Map.groupBy(changed, ({ date }) => date)].flatMap(([date, streams]) =>
-      tables.flatMap((name): DuePartition[] => {
+    const partitions = [...Map.groupBy(changed, ({ date }) => date)].flatMap(([date, streams]) =>
+      tables.flatMap((name): StoredPartition[] => {
         const table = rawData.get(name) as RawTable;
         const newest = newestOf(streams.filter(({ stream }) => table.streams.includes(stream)));
         return newest === null || mayLack(name, date)
@@ -122,7 +122,7 @@ async function readMonths({ client, tables, chains, days }: RawExportOptions): P
           : [{ ...place, date, table, changed: newest, loaded }];
       }),
     );
-    months.push(...Map.groupBy(due, ({ date }) => date.slice(0, 7)).values());
+    months.push(...Map.groupBy(partitions, ({ date }) => date.slice(0, 7)).values());
   }
   return months;
 }
@@ -142,46 +142,48 @@ async function tagsOf(
   return new Map(found.flatMap((tags) => [...tags]));
 }
 
-/** Whether what was written is still there, and holds every change. */
+/** Whether the written file still exists and contains every change. */
 function isCurrent(
   { file, changed, loaded, layout }: WrittenPartition,
-  due: DuePartition,
+  stored: StoredPartition,
   tags: ReadonlyMap<string, string>,
 ): boolean {
-  const isThere = file === null || tags.get(file.path) === file.tag;
-  const isWhole = BigInt(changed) <= BigInt(loaded);
-  return isThere && isWhole && changed === due.changed && layout === layoutOf(due.table);
+  const exists = file === null || tags.get(file.path) === file.tag;
+  const isComplete = BigInt(changed) <= BigInt(loaded);
+  return exists && isComplete && changed === stored.changed && layout === layoutOf(stored.table);
 }
 
-/**
- * Writes the partitions of a table and month, those together that the store answers together: small days cost less then.
- * What comes of them is whole.
- */
+/** Writes the partitions of a table and month. The server decides how many days one answer contains. */
 async function* writeAll(
   { client, target }: RawExportOptions,
-  dues: readonly DuePartition[],
+  partitions: readonly StoredPartition[],
 ): AsyncGenerator<WrittenPartition[]> {
-  let left = dues;
-  for (let asked = left.length; left.length > 0; ) {
-    const [{ table, relay_chain, chain }] = left as [DuePartition];
-    const dates = left.slice(0, asked).map(({ date }) => date);
+  let left = partitions;
+  for (let requested = left.length; left.length > 0; ) {
+    const [{ table, relay_chain, chain }] = left as [StoredPartition];
+    const dates = left.slice(0, requested).map(({ date }) => date);
     const files = await client.call('rawRows', { table: table.name, relay_chain, chain, dates });
     const written: WrittenPartition[] = [];
     for await (const { name, bytes } of unpackFiles(files)) {
-      const due = left[written.length];
-      if (due?.date !== name) throw new Error(`the server sent ${name}, and ${due?.date} is next`);
-      written.push(await write(target, due, bytes));
+      const partition = left[written.length];
+      if (partition?.date !== name)
+        throw new Error(`the server sent the day ${name} instead of ${partition?.date}`);
+      written.push(await write(target, partition, bytes));
     }
     yield written;
     left = left.slice(written.length);
-    // Where days are large, those that have to wait are not counted again with each of them.
-    asked = 2 * written.length;
+    // The server counts the rows of all requested days, so request few if days are large.
+    requested = 2 * written.length;
   }
 }
 
-async function write(target: ExportTarget, due: DuePartition, content: Readable): Promise<WrittenPartition> {
-  const { table, date, changed, loaded } = due;
-  const path = pathOf(table.name, due);
+async function write(
+  target: ExportTarget,
+  partition: StoredPartition,
+  content: Readable,
+): Promise<WrittenPartition> {
+  const { table, date, changed, loaded } = partition;
+  const path = pathOf(table.name, partition);
   const saved = await save(content, target.temporaryFile());
   const written = { table: table.name, date, changed, loaded, layout: layoutOf(table) };
   if (saved === null || saved.rows === 0) {
@@ -194,7 +196,7 @@ async function write(target: ExportTarget, due: DuePartition, content: Readable)
   return { ...written, file: { path, rows, bytes, sha256, tag } };
 }
 
-/** Null where there is not a byte. */
+/** Null for an empty file, which means a day without rows. */
 async function save(rows: Readable, path: string): Promise<(FinishedFile & { rows: number }) | null> {
   const file = await saveFile(rows, path);
   try {

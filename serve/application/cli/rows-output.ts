@@ -6,8 +6,8 @@ import { pipeline } from 'node:stream/promises';
 import { userUmask } from '../../../infra/data-directory.ts';
 import { ProductError, reasonOf } from '../../../infra/errors.ts';
 import { ignore } from '../../../infra/ignore.ts';
-import { RowWatch } from './no-rows.ts';
-import { formatBytes } from './words.ts';
+import { formatBytes } from './format.ts';
+import { RowDetector } from './no-rows.ts';
 
 const BINARY = ['parquet', 'arrow', 'zst'];
 const BY_ENDING: Readonly<Record<string, string>> = {
@@ -19,36 +19,36 @@ const BY_ENDING: Readonly<Record<string, string>> = {
   '.arrow': 'arrow',
 };
 
-/** The format that the ending of a file names, if any. */
+/** The format that the extension of a file names. */
 export const formatOf = (output: string | undefined): string | undefined =>
   BY_ENDING[extname(output ?? '').toLowerCase()];
 
-/** Throws where bytes that are no text would come to a terminal. */
+/** Throws if a binary format would be written to a terminal. */
 export function refuseBinaryTerminal(format: string, output: string | undefined): void {
   if (output === undefined && BINARY.includes(format) && process.stdout.isTTY) {
     throw new ProductError(
       'usage',
-      `${format} is not for a terminal: name a file with --output, or use a pipe`,
+      `${format} is a binary format, and standard output is a terminal: use --output FILE or a pipe`,
     );
   }
 }
 
-/** Writes rows and, where there are none, says why on standard error: a header alone explains nothing. */
-export async function putWatchedRows(
+/** Writes rows. If there are none, explains that on standard error, since a header alone explains nothing. */
+export async function writeRowsOrExplain(
   rows: Readable,
   { format, output }: { readonly format: string; readonly output: string | undefined },
-  why: () => Promise<string | null>,
+  explain: () => Promise<string | null>,
 ): Promise<void> {
-  const watch = new RowWatch(format);
-  rows.once('error', (error) => watch.destroy(error));
-  await putRows(rows.pipe(watch), output);
+  const detector = new RowDetector(format);
+  rows.once('error', (error) => detector.destroy(error));
+  await writeRows(rows.pipe(detector), output);
   rows.destroy();
-  const reason = watch.readableEnded && (await watch.isEmpty()) ? await why() : null;
+  const reason = detector.readableEnded && (await detector.isEmpty()) ? await explain() : null;
   if (reason !== null) process.stderr.write(`no rows: ${reason}\n`);
 }
 
-/** Writes rows to a file, and says how many bytes they are, or to standard output. */
-export async function putRows(rows: Readable, output: string | undefined): Promise<void> {
+/** Writes rows to standard output or to a file. For a file it prints the size on standard error. */
+export async function writeRows(rows: Readable, output: string | undefined): Promise<void> {
   if (output === undefined) await printRows(rows);
   else process.stderr.write(`${output}: ${formatBytes(await save(rows, output))}\n`);
 }
@@ -58,7 +58,7 @@ async function printRows(rows: Readable): Promise<void> {
     const failure = await new Promise<NodeJS.ErrnoException | null | undefined>((written) =>
       process.stdout.write(piece, written),
     );
-    // Whoever reads no further has what it wanted.
+    // The reader of the pipe has closed it, as `head` does.
     if (failure?.code === 'EPIPE' || process.stdout.destroyed) return;
     if (failure) throw outputFailure(failure);
   }
@@ -70,11 +70,11 @@ export const outputFailure = (error: unknown): ProductError =>
 /** Mode of a new file, less what the user's umask takes away. */
 const FILE_MODE = 0o666;
 
-/** The file is there whole or, when anything fails, as it was before. */
+/** Replaces the file only when it is complete. */
 async function save(rows: Readable, output: string): Promise<number> {
   const part = `${output}.part`;
   try {
-    // What this process creates is its user's only; a file that is asked for by name is as the user creates files.
+    // The umask of this process is 077; a file of --output gets the mode of the user's own umask.
     await writeFile(part, '');
     await chmod(part, FILE_MODE & ~userUmask);
     const file = createWriteStream(part);
@@ -83,7 +83,7 @@ async function save(rows: Readable, output: string): Promise<number> {
     return file.bytesWritten;
   } catch (error) {
     rows.destroy();
-    // The error below says why; a part that is left is replaced by the next attempt.
+    // The next attempt replaces a part that could not be removed.
     await rm(part, { force: true }).catch(ignore('output.part'));
     throw new ProductError('usage', `${output} cannot be written: ${reasonOf(error)}`);
   }

@@ -6,7 +6,7 @@ import { findChain, readRegistry } from '../../../ingest/chains/registry.ts';
 import { concurrencyOf } from '../../../ingest/sources/service-address.ts';
 import type { Config } from '../../settings/settings.ts';
 
-/** What the options of a command say of the services that it asks. */
+/** Options that name the services of a chain. */
 export interface ServiceOptions {
   readonly url?: string;
   readonly node?: readonly string[];
@@ -15,14 +15,14 @@ export interface ServiceOptions {
   readonly force?: boolean;
 }
 
-/** The one chain of the options, from nodes in their order, then from the Sidecar. */
+/** Sources of one chain: nodes in their order, then the Sidecar. */
 export async function sourcesOfOptions(
   { url, node: nodes = [], chain: name, concurrency, force }: ServiceOptions,
   config: Config,
   heights: { readonly from: Edge; readonly to?: Edge | undefined } = { from: { height: 0 } },
 ): Promise<Sources> {
   if (nodes.length === 0 && (url === undefined || name === undefined)) {
-    throw new ProductError('usage', 'give --node, or --url and --chain, or --sources with a file');
+    throw new ProductError('usage', 'pass --node, or --url and --chain, or --sources FILE');
   }
   const { recognizeChain } = await import('../../../ingest/backfill/open-source.ts');
   const chain =

@@ -11,26 +11,26 @@ import {
   unfinished,
 } from './display.ts';
 
-/** Displays of works that run side by side, each by its name. */
+/** Displays of tasks that run in parallel, by name. */
 export interface Displays {
   of(name: string): Display;
-  /** Leaves what was shown last, and goes on below it. */
+  /** Keeps the last lines on the terminal; later output follows below them. */
   end(): void;
 }
 
-/** Bars at a time; on a small terminal as many as leave room for what was written before. */
+/** Bars at the same time; fewer on a small terminal. */
 const BARS_MAX = 20;
 const ROWS = 24;
 
-/** A bar for each of the works on a terminal, lines now and then in a log. One work has a display as if it were alone. */
+/** A bar for each task on a terminal, a line every few seconds in a log. */
 export function openDisplays(
   stream: WriteStream,
   names: readonly string[],
   { silent = false } = {},
 ): Displays {
   if (silent || names.length === 1) {
-    const alone = openDisplay(stream, { silent });
-    return { of: () => alone, end: () => alone.end() };
+    const display = openDisplay(stream, { silent });
+    return { of: () => display, end: () => display.end() };
   }
   return stream.isTTY ? barsOn(stream, names) : linesOfSeveral(stream, names);
 }
@@ -38,9 +38,9 @@ export function openDisplays(
 function linesOfSeveral(stream: WriteStream, names: readonly string[]): Displays {
   const displays = new Map<string, Display>();
   const of = (name: string) => {
-    const known = displays.get(name);
-    if (known) return known;
-    // All of them together write as often as one would.
+    const existing = displays.get(name);
+    if (existing) return existing;
+    // All displays together write as often as one.
     const lines = linesOn(stream, LINE_EVERY_MS * names.length);
     const display: Display = { ...lines, show: (stage, step) => lines.show(`${name}: ${stage}`, step) };
     displays.set(name, display);
@@ -74,7 +74,7 @@ function barsOn(stream: WriteStream, names: readonly string[]): Displays {
       () => slots.length < most,
       () => bars.create(1, 0, titled(name, shown)),
     );
-    // What has no room now gets the place of one that has ended.
+    // Without a free slot it is shown later, in the slot of a task that has ended.
     if (!slot) return;
     Object.assign(slot, { name, isFree });
     slot.bar.update(shown.done ?? 0, titled(name, shown));
@@ -104,8 +104,8 @@ function slotOf(
   hasRoom: () => boolean,
   create: () => progress.SingleBar,
 ): Slot | undefined {
-  const known = slots.find((slot) => slot.name === name) ?? undefined;
-  if (known) return known;
+  const existing = slots.find((slot) => slot.name === name);
+  if (existing) return existing;
   if (!hasRoom()) return slots.find((slot) => slot.isFree);
   const slot = { bar: create(), name, isFree: false };
   slots.push(slot);

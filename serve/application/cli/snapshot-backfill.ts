@@ -10,15 +10,15 @@ import { stateTarget } from './backfill-feeds.ts';
 import { FeedLoad, loadInRounds } from './backfill-rounds.ts';
 import { print, withOperations } from './command.ts';
 import { EXIT } from './failure.ts';
-import { failedWords } from './ingest-inputs.ts';
+import { formatDuration, formatNumber, plural } from './format.ts';
+import { failureText } from './ingest-inputs.ts';
 import { refuseDemo } from './ingest-target.ts';
 import { type ServiceOptions, sourcesOfOptions } from './service-plan.ts';
 import { openDisplays } from './several-displays.ts';
 import { stopOnSignal } from './stop.ts';
-import { formatDuration, formatNumber, plural } from './words.ts';
 
 interface SnapshotOptions extends ServiceOptions {
-  /** First and last UTC day; the last day that has ended when the second is absent. */
+  /** First and last UTC day; `to` defaults to yesterday. */
   readonly from: number | string;
   readonly to?: number | string;
   readonly treasury?: readonly string[];
@@ -27,7 +27,7 @@ interface SnapshotOptions extends ServiceOptions {
   readonly json?: boolean;
 }
 
-/** Brings the state of a chain at the end of each day of a range from its nodes, each asked for what those before lack. */
+/** Fetches the state of a chain at the end of each day. Each node provides only the snapshots that earlier ones lack. */
 export async function backfillSnapshots(options: SnapshotOptions, config: Config): Promise<number> {
   const days = daysOf(options);
   const { chains } = await sourcesOfOptions(options, config);
@@ -41,26 +41,26 @@ export async function backfillSnapshots(options: SnapshotOptions, config: Config
   return withOperations(
     config,
     (client) =>
-      options.dryRun ? tellMissing(client, feeds, options) : fill(client, feeds, { options, stop }),
-    { makesStore: true },
+      options.dryRun ? printMissing(client, feeds, options) : fill(client, feeds, { options, stop }),
+    { createsStore: true },
   );
 }
 
 function daysOf({ node = [], url, sources, from, to }: SnapshotOptions): { from: string; to: string } {
-  const given = to ?? isoDay(Date.now() - DAY_MS);
+  const last = to ?? isoDay(Date.now() - DAY_MS);
   const isOfNodes = node.length > 0 && url === undefined && sources === undefined;
-  if (!isOfNodes || typeof from !== 'string' || typeof given !== 'string')
+  if (!isOfNodes || typeof from !== 'string' || typeof last !== 'string')
     throw new ProductError(
       'usage',
-      'with --snapshots give --node, and days: --from 2026-01-01 --to 2026-01-31',
+      'with --snapshots pass --node and days, such as --from 2026-01-01 --to 2026-01-31',
     );
-  if (from > given) throw new ProductError('usage', `--to ${given} is before --from ${from}`);
-  return { from, to: given };
+  if (from > last) throw new ProductError('usage', `--to ${last} is before --from ${from}`);
+  return { from, to: last };
 }
 
 async function feedOf(
   { url, force }: { readonly url: string; readonly force?: boolean | undefined },
-  around: {
+  context: {
     readonly subject: Subject;
     readonly days: { readonly from: string; readonly to: string };
     readonly config: Config;
@@ -69,13 +69,13 @@ async function feedOf(
 ): Promise<StateBackfill> {
   const { StateBackfill } = await import('../../../ingest/node/state/state-backfill.ts');
   const { openStateNode } = await import('../../../ingest/backfill/open-source.ts');
-  const { subject, days, config, stop: signal } = around;
+  const { subject, days, config, stop: signal } = context;
   const open = () =>
     openStateNode({ url, isNode: true, chain: subject.chain.name, force }, config, { signal });
   return new StateBackfill(subject, days, { source: shownAddress(url), open, signal });
 }
 
-async function tellMissing(
+async function printMissing(
   client: OperationClient,
   [feed]: readonly StateBackfill[],
   options: SnapshotOptions,
@@ -121,14 +121,14 @@ async function fill(
         client,
         display,
         portions: feed.portions(target),
-        tellsFailure: !isLast,
+        showsFailure: !isLast,
       });
       const failed_metrics = await loadInRounds({ client, loads: [load], displays, stop });
       displays.end();
       if (failed_metrics === null) return stopped();
       [read, refused] = [read + feed.got, refused + load.refused];
       const [fault] = feed.faults;
-      // Of several nodes the next one is asked for what this one did not give.
+      // The next node may have the snapshots that this one lacks.
       if (!isLast && (fault || feed.skipped > 0)) continue;
       if (fault) throw fault.error;
       const seconds = Math.round(performance.now() - started) / 1000;
@@ -154,19 +154,19 @@ function textOf({
   readonly skipped: number;
   readonly refused: number;
   readonly seconds: number;
-  readonly failed_metrics: Parameters<typeof failedWords>[0];
+  readonly failed_metrics: Parameters<typeof failureText>[0];
 }): string {
-  const why =
-    skipped === 0 ? '' : `; ${plural(skipped, 'snapshot')} skipped: \`chain-metrics gaps\` says why`;
+  const skippedText =
+    skipped === 0 ? '' : `; ${plural(skipped, 'snapshot')} skipped: \`chain-metrics gaps\` lists the reasons`;
   return (
-    `state of ${plural(days, 'day')} in ${formatDuration(seconds)}, metrics included; ${formatNumber(refused)} refused${why}\n` +
-    failedWords(failed_metrics)
+    `state of ${plural(days, 'day')} in ${formatDuration(seconds)}, metrics included; ${formatNumber(refused)} refused${skippedText}\n` +
+    failureText(failed_metrics)
   );
 }
 
 function stopped(): number {
   process.stderr.write(
-    'chain-metrics: stopped; the same command goes on with the days that are not stored\n',
+    'chain-metrics: stopped; the fetched days are stored. Run the same command again to continue.\n',
   );
   return EXIT.failure;
 }

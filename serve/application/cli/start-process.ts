@@ -22,54 +22,54 @@ import { EXIT } from './failure.ts';
 import { type BackgroundLoad, type FirstData, loadSample, prepareDemo } from './first-data.ts';
 import { keepFollowingSources } from './follow-sources.ts';
 import { ingestTarget } from './ingest-target.ts';
-import { loadBeside } from './load-beside.ts';
+import { loadSources } from './load-sources.ts';
 import { ProcessStop } from './process-stop.ts';
 
 interface StartOptions {
   readonly config: Config;
   readonly roles: ReadonlySet<ProcessRole>;
-  /** What an empty store gets first; nothing when absent. */
+  /** Loaded into an empty store. */
   readonly firstData?: FirstData | undefined;
-  /** Followed beside those of the settings. */
+  /** Followed in addition to FOLLOW. */
   readonly sources?: Sources | undefined;
-  /** Whether the blocks that these sources have are loaded too. */
+  /** Whether to load also the past blocks of `sources`. */
   readonly loadsSources?: boolean;
   readonly version: string;
 }
 
-/** Runs a process with its roles until a signal stops it. Texts for people go to standard error, the log to standard output. */
+/** Runs a process until a signal stops it. Messages go to standard error, the log to standard output. */
 export async function startProcess(options: StartOptions): Promise<number> {
   const { roles, firstData, version } = options;
   const isServer = roles.has('serve');
   const stop = new ProcessStop(options.config, isServer);
   try {
-    // On a terminal the welcome says what a person needs; the lines of the log are for machines.
+    // On a terminal the welcome is enough.
     const quiet = process.stdout.isTTY && process.env.LOG_LEVEL === undefined;
     const config: Config = quiet ? { ...options.config, LOG_LEVEL: 'warn' } : options.config;
     const logger = openLogger(config);
     const needed = servicesOf(roles);
-    const tellNewStore = watchForNewStore(config.DATA_DIR);
+    const reportNewStore = watchForNewStore(config.DATA_DIR);
     const pipeline = await createPipeline(config, { roles, needed, waits: true, logger });
     const { health } = pipeline;
-    stop.first(() => pipeline.close());
+    stop.addFirst(() => pipeline.close());
     stop.health = health;
     const isDistributed = config.PROFILE === 'distributed';
     const operator = isDistributed
       ? await listen(await buildOperatorServer(pipeline, !isServer), operatorAddress(config))
       : null;
-    // Probes are answered until everything else has ended.
-    if (operator) stop.last(() => operator.app.close());
+    // Probes must answer until everything else is closed.
+    if (operator) stop.addLast(() => operator.app.close());
     await Promise.race([pipeline.start(), stop.ended]);
-    if (stop.isAsked) {
+    if (stop.isRequested) {
       await stop.ended;
       return EXIT.ok;
     }
-    tellNewStore();
+    reportNewStore();
     const client = new LocalClient(pipeline);
     const loadDemo = firstData === 'demo' ? await prepareDemo(pipeline, say) : null;
     const server = isServer ? await buildServer(pipeline) : null;
-    if (server) stop.first(() => server.close());
-    // A process without the role `serve` is one of several.
+    if (server) stop.addFirst(() => server.close());
+    // Only distributed processes can lack the role `serve`, and these have an operator server.
     const { app, url } = server ? await listen(server, serverAddress(config)) : (operator as Listening);
     stop.log = app.log;
     health.markStarted();
@@ -77,14 +77,17 @@ export async function startProcess(options: StartOptions): Promise<number> {
     for (const damage of pipeline.runtime.damage.list()) app.log.error({ damage }, 'stored data are damaged');
     if (!isDistributed) {
       const socket = await openOperationSocket(client, config.DATA_DIR, app.log).catch((error) => {
-        app.log.warn({ err: error }, 'commands of other processes cannot reach this one');
+        app.log.warn(
+          { err: error },
+          'the socket for commands could not be opened: stop the server to run commands',
+        );
         return null;
       });
-      if (socket) stop.first(() => socket.close());
+      if (socket) stop.addFirst(() => socket.close());
     }
     if (firstData === 'sample') await loadSample(pipeline, client, say);
-    if (roles.has('ingest')) stop.first(follow(pipeline, client, app.log));
-    if (options.sources) stop.first(followFile(options.sources, config, client, app.log));
+    if (roles.has('ingest')) stop.addFirst(follow(pipeline, client, app.log));
+    if (options.sources) stop.addFirst(followFile(options.sources, config, client, app.log));
     say(
       isServer
         ? welcome(url, pipeline, version, loadDemo !== null)
@@ -93,17 +96,17 @@ export async function startProcess(options: StartOptions): Promise<number> {
     if (loadDemo) inBackground('demo data', (signal) => loadDemo(client, say, signal), stop);
     const { sources, loadsSources = false } = options;
     if (sources && loadsSources)
-      inBackground('blocks', (signal) => loadBeside(sources, { client, config, say, signal }), stop);
+      inBackground('blocks', (signal) => loadSources(sources, { client, config, say, signal }), stop);
     return await exitCodeOf(pipeline, stop);
   } catch (error) {
-    if (stop.isAsked) await stop.ended;
-    else await stop.now();
-    if (stop.isAsked) return EXIT.ok;
+    if (stop.isRequested) await stop.ended;
+    else await stop.closeAll();
+    if (stop.isRequested) return EXIT.ok;
     throw error;
   }
 }
 
-/** Follows the chains of the settings. */
+/** Follows the chains of FOLLOW. */
 const follow = ({ config, runtime, processMetrics }: Pipeline, client: LocalClient, log: FastifyBaseLogger) =>
   startIngestRole({
     ...runtime,
@@ -119,27 +122,33 @@ function followFile(sources: Sources, config: Config, client: LocalClient, log: 
   return keepFollowingSources(sources, { client, config, options, say: (text) => log.info(text) });
 }
 
-/** Loads beside serving. A stop waits for the batches that are being loaded; a failure stops nothing else. */
+/** Loads data while the process serves. A stop waits for running batches; a failure is only logged. */
 function inBackground(what: string, load: (signal: AbortSignal) => BackgroundLoad, stop: ProcessStop): void {
   const ending = new AbortController();
   const { loaded, ready } = load(ending.signal);
   ready.catch((error) => {
-    if (!ending.signal.aborted) stop.log?.error({ err: error }, `${what} are not loaded: start again`);
+    if (!ending.signal.aborted)
+      stop.log?.error(
+        { err: error },
+        `${what} could not be loaded completely: restart the process to continue`,
+      );
   });
-  stop.first(async () => {
+  stop.addFirst(async () => {
     ending.abort();
     // `ready` has logged its failure.
     await loaded.catch(ignore('start.load'));
   });
 }
 
-/** The exit code when the process has ended; one that must write nothing more fails, and waits at its next start. */
+/** Waits for the end of the process. It fails if another version migrates the store; restarted, it waits for its schema. */
 async function exitCodeOf({ schema }: Pipeline, stop: ProcessStop): Promise<number> {
   let exitCode: number = EXIT.ok;
   void schema.replaced.then(() => {
     exitCode = EXIT.failure;
-    say('chain-metrics: another version migrates the store, so this process ends');
-    stop.ask('another version migrates the store');
+    say(
+      'chain-metrics: another version is migrating the store, so this process ends; restart it to wait for its schema',
+    );
+    stop.request('another version is migrating the store');
   });
   await stop.ended;
   return exitCode;
@@ -150,16 +159,16 @@ interface Listening {
   readonly url: string;
 }
 
-/** Links are those that a browser elsewhere opens; the first line and the probe have the address that listens. */
+/** Links use PUBLIC_URL. The first line and the probe use the address of the socket. */
 function welcome(url: string, { runtime, config }: Pipeline, version: string, isDemo: boolean): string {
-  const { PUBLIC_URL: opened = url } = config;
+  const { PUBLIC_URL: base = url } = config;
   const lines: [label: string, value: string][] = [
-    ['web pages', `${opened}/`],
-    ['API reference', `${opened}/docs`],
-    ['an example', `${opened}/api/daily-tps?relay_chain=polkadot`],
-    ['status', `${opened}/api/status`],
-    ['accounts and keys', `${opened}/profile`],
-    ['alerts', `${opened}/projects`],
+    ['web pages', `${base}/`],
+    ['API reference', `${base}/docs`],
+    ['an example', `${base}/api/daily-tps?relay_chain=polkadot`],
+    ['status', `${base}/api/status`],
+    ['accounts and keys', `${base}/profile`],
+    ['alerts', `${base}/projects`],
     ['health', `${url}/health/ready`],
     ['data', runtime.location],
   ];
@@ -171,13 +180,13 @@ function welcome(url: string, { runtime, config }: Pipeline, version: string, is
     ...lines.map(([label, value]) => `  ${label.padEnd(width)}  ${value}`),
     '',
     isDemo
-      ? 'For blocks of your own set DATA_DIR to another directory; stop with Ctrl-C.'
-      : 'Load blocks with `chain-metrics ingest PATH…` from another terminal; stop with Ctrl-C.',
+      ? 'To load your own blocks, set DATA_DIR to another directory. Stop with Ctrl-C.'
+      : 'Load blocks with `chain-metrics ingest PATH…` in another terminal. Stop with Ctrl-C.',
     '',
   ].join('\n');
 }
 
-/** Listens and returns the address that a person can open. */
+/** Listens, and returns the URL to open. */
 async function listen(app: FastifyInstance, address: ListenAddress): Promise<Listening> {
   const { host, port } = address;
   try {

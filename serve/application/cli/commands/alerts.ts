@@ -2,7 +2,7 @@ import type { AlertDifference, ReplayResult } from '../../../../aggregate/alerts
 import { parseWhole } from '../arguments.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
-import { plural } from '../words.ts';
+import { plural } from '../format.ts';
 
 interface ReplayOptions {
   readonly dryRun?: boolean;

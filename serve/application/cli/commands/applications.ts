@@ -7,7 +7,7 @@ import type { Config } from '../../../settings/settings.ts';
 import { headings } from '../colour.ts';
 import { command, jsonOption, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
-import { alignedTable } from '../words.ts';
+import { alignedTable } from '../format.ts';
 
 interface Options {
   readonly json?: boolean;

@@ -9,13 +9,13 @@ import type { OperationClient } from '../../operations/client.ts';
 import { parseHeightOrDay, sourceOptions, sourcesOption } from '../arguments.ts';
 import { backfillTarget, type Feeds, openFeeds } from '../backfill-feeds.ts';
 import {
-  describePlan,
   exitCodeOf,
   reportOfChain,
   reportOfValues,
   type SourcesReport,
-  textOfAll,
-  textOfOne,
+  textOfChain,
+  textOfPlan,
+  textOfSources,
   valueTable,
 } from '../backfill-report.ts';
 import { FeedLoad, loadInRounds, METRICS } from '../backfill-rounds.ts';
@@ -115,7 +115,7 @@ failed and no other source provided its blocks, or a metric failed.`,
         const work = { client, feeds, stop, options, only };
         return options.dryRun ? printPlan(work) : fill(work);
       },
-      { makesStore: true },
+      { createsStore: true },
     );
   },
 });
@@ -164,7 +164,7 @@ async function printPlan({ client, feeds: { chains, values }, options, only }: W
   const textOf = ({ chain, from, to, missing, failure }: (typeof plans)[number]) =>
     from === undefined || to === undefined
       ? `${chain}: ${failure ?? 'the number of missing blocks is unknown until its archives are read'}\n`
-      : describePlan(missing, { chain, from, to });
+      : textOfPlan(missing, { chain, from, to });
   const report = await reportOfValues(values, target);
   const result = only !== null ? plans[0] : { chains: plans, values: report.values };
   print(result, options, () => `${plans.map(textOf).join('')}${valueTable(report.values)}`);
@@ -184,7 +184,7 @@ async function fill(work: Work): Promise<number> {
   const loadOptions = (name: string) => ({
     client,
     display: displays.of(name),
-    tellsFailure: only === null,
+    showsFailure: only === null,
   });
   const ofChains = chains.map((chain) => {
     const { name } = chain.plan.chain;
@@ -219,14 +219,14 @@ async function fill(work: Work): Promise<number> {
 
 function printReport(report: SourcesReport, { only, options }: Work): number {
   if (only === null) {
-    print(report, options, () => textOfAll(report));
+    print(report, options, () => textOfSources(report));
     return exitCodeOf(report);
   }
   throwFault(only);
   const { chains, seconds, failed_metrics } = report;
   const { failures: _, ...chain } = chains[0] as SourcesReport['chains'][number];
   const one = { ...chain, seconds, failed_metrics };
-  print(one, options, () => textOfOne(one));
+  print(one, options, () => textOfChain(one));
   return exitCodeOf(report);
 }
 

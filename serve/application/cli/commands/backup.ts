@@ -3,7 +3,7 @@ import type { BackupManifest } from '../../../../infra/embedded/backup.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
 import { openDisplay } from '../display.ts';
 import { EXIT } from '../failure.ts';
-import { formatBytes, formatDuration, plural } from '../words.ts';
+import { formatBytes, formatDuration, plural } from '../format.ts';
 
 export const backup = command<[path: string], { json?: boolean }>({
   name: 'backup',

@@ -6,7 +6,7 @@ import type { Config } from '../../../settings/settings.ts';
 import { headings } from '../colour.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
-import { alignedTable, formatNumber } from '../words.ts';
+import { alignedTable, formatNumber } from '../format.ts';
 
 interface StoredHeights {
   readonly relay_chain: string;

@@ -2,7 +2,7 @@ import type { Damage } from '../../../../infra/ports.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
 import { openDisplay } from '../display.ts';
 import { EXIT } from '../failure.ts';
-import { formatNumber, plural } from '../words.ts';
+import { formatNumber, plural } from '../format.ts';
 
 export const check = command<[], { json?: boolean }>({
   name: 'check',

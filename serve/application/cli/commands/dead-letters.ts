@@ -9,7 +9,7 @@ import { parseWithin } from '../arguments.ts';
 import { headings } from '../colour.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
-import { alignedTable, cut, formatNumber, plural } from '../words.ts';
+import { alignedTable, formatNumber, plural, truncate } from '../format.ts';
 
 interface Options {
   readonly all?: boolean;
@@ -105,7 +105,7 @@ const listFacts = ({ chain, limit = 20, json = false }: Options, config: Config)
         String(height),
         fact,
         reason,
-        cut(raw),
+        truncate(raw),
       ]);
       const more = `${formatNumber(facts.length)} of ${plural(total, 'refused fact')}${facts.length < total ? '; --limit shows more' : ''}`;
       return `${alignedTable([headings(['chain', 'height', 'fact', 'reason', 'refused']), ...rows], [1])}\n\n${more}\n`;
@@ -136,7 +136,7 @@ function textOf(request: DeadLetterRequest, answer: DeadLetterResult): string {
     `${letter.origin}:${letter.line}`,
     formatNumber(letter.attempts),
     formatNumber(letter.size),
-    cut(letter.reason),
+    truncate(letter.reason),
   ]);
   const more =
     total > letters.length

@@ -3,7 +3,7 @@ import { parseNode } from '../arguments.ts';
 import { paint } from '../colour.ts';
 import { command, jsonOption, print } from '../command.ts';
 import { EXIT } from '../failure.ts';
-import { plural } from '../words.ts';
+import { plural } from '../format.ts';
 
 export const doctor = command<[], { json?: boolean; node?: string }>({
   name: 'doctor',

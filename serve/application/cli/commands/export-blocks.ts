@@ -7,9 +7,9 @@ import { parseNode, parseWhole, parseWithin } from '../arguments.ts';
 import { command } from '../command.ts';
 import { type Display, openDisplay } from '../display.ts';
 import { EXIT } from '../failure.ts';
-import { putRows, refuseBinaryTerminal } from '../rows-output.ts';
+import { formatBytes, formatNumber, plural } from '../format.ts';
+import { refuseBinaryTerminal, writeRows } from '../rows-output.ts';
 import { stopOnSignal } from '../stop.ts';
-import { formatBytes, formatNumber, plural } from '../words.ts';
 
 interface ExportBlocksOptions {
   readonly node: string;
@@ -34,7 +34,7 @@ export const exportBlocks = command<[], ExportBlocksOptions>({
   description: 'write blocks of a node as lines of JSON, for an archive of your own',
   args: (command) =>
     command
-      .requiredOption('--node <url>', 'address of a Substrate node, ws(s) or http(s)', parseNode)
+      .requiredOption('--node <url>', 'URL of a Substrate node, ws(s) or http(s)', parseNode)
       .option('--from <height>', 'first height', parseWhole, 0)
       .option('--to <height>', 'last height, at most the finalized head; default: that head', parseWhole)
       .option('--concurrency <number>', 'blocks to fetch at the same time', parseWithin(1, 256), 256)
@@ -67,7 +67,7 @@ Exit code 3: heights were left out.`,
     const missing: MissingBlock[] = [];
     try {
       const lines = Readable.from(blockLines(service, { range, concurrency, display, missing }));
-      await putBlocks(compress ? lines.compose(compress) : lines, output);
+      await writeBlocks(compress ? lines.compose(compress) : lines, output);
       display.complete();
     } finally {
       display.end();
@@ -126,8 +126,8 @@ async function* blockLines(
   }
 }
 
-async function putBlocks(lines: Readable, output: string | undefined): Promise<void> {
-  if (!output?.startsWith('s3://')) return putRows(lines, output);
+async function writeBlocks(lines: Readable, output: string | undefined): Promise<void> {
+  if (!output?.startsWith('s3://')) return writeRows(lines, output);
   const { putObject } = await import('../../../raw-export/put-object.ts');
   process.stderr.write(`${output}: ${formatBytes(await putObject(lines, output))}\n`);
 }

@@ -4,8 +4,8 @@ import { parseDay, refuseReversed } from '../arguments.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
 import { openDisplay } from '../display.ts';
 import { EXIT } from '../failure.ts';
+import { formatBytes, formatDuration, formatNumber, plural } from '../format.ts';
 import type { RawExportReport } from '../raw-exporter.ts';
-import { formatBytes, formatDuration, formatNumber, plural } from '../words.ts';
 
 interface ExportRawOptions {
   readonly to: string;

@@ -5,8 +5,8 @@ import { RESPONSE_FORMATS } from '../../../metrics/response-formats.ts';
 import { parseDay } from '../arguments.ts';
 import { command, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
-import { whyNoRows } from '../no-rows.ts';
-import { formatOf, putRows, putWatchedRows, refuseBinaryTerminal } from '../rows-output.ts';
+import { explainNoRows } from '../no-rows.ts';
+import { formatOf, refuseBinaryTerminal, writeRows, writeRowsOrExplain } from '../rows-output.ts';
 
 interface ExportOptions {
   readonly format?: string;
@@ -50,7 +50,7 @@ Examples:
   run: async ({ args: [metric], options, config }) => {
     const { output, relayChain, format = formatOf(output) ?? 'csv', schema = false, ...rest } = options;
     if (schema) {
-      await putRows(Readable.from([await schemaOf(metric)]), output);
+      await writeRows(Readable.from([await schemaOf(metric)]), output);
       return EXIT.ok;
     }
     refuseBinaryTerminal(format, output);
@@ -65,10 +65,10 @@ Examples:
     return withOperations(config, async (client) => {
       const { pending, begins } = await client.call('pendingRows', request);
       if (begins !== null) process.stderr.write(beginsOn(metric, begins));
-      await putWatchedRows(await client.call('export', request), { format, output }, async () =>
+      await writeRowsOrExplain(await client.call('export', request), { format, output }, async () =>
         begins !== null
           ? null
-          : whyNoRows((await client.call('status', {})).chains, { ...request, chain: query.chain }),
+          : explainNoRows((await client.call('status', {})).chains, { ...request, chain: query.chain }),
       );
       if (pending !== null) {
         const reason = pending.reason.replaceAll('_', ' ');

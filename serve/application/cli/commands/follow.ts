@@ -77,7 +77,7 @@ Examples:
           throw error;
         }
       },
-      { makesStore: true },
+      { createsStore: true },
     );
   },
 });

@@ -4,7 +4,7 @@ import type { SkippedDays } from '../../../../ingest/raw/skipped-snapshots.ts';
 import { headings } from '../colour.ts';
 import { command, print, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
-import { alignedTable, formatNumber, plural } from '../words.ts';
+import { alignedTable, formatNumber, plural } from '../format.ts';
 
 export const gaps = command<[], { chain?: string; json?: boolean }>({
   name: 'gaps',

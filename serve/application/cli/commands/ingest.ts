@@ -3,9 +3,9 @@ import { paint } from '../colour.ts';
 import { command, print, withOperations } from '../command.ts';
 import { openDisplay } from '../display.ts';
 import { EXIT, killSelf } from '../failure.ts';
-import { failedWords, ingestInputs, type RunReport } from '../ingest-inputs.ts';
+import { formatDuration, formatNumber, plural } from '../format.ts';
+import { failureText, ingestInputs, type RunReport } from '../ingest-inputs.ts';
 import { findInputs } from '../inputs.ts';
-import { formatDuration, formatNumber, plural } from '../words.ts';
 
 export const ingest = command<[paths: string[]], { chain?: string; json?: boolean }>({
   name: 'ingest',
@@ -52,7 +52,7 @@ them with the reason.`,
           display.end();
         }
       },
-      { makesStore: true },
+      { createsStore: true },
     );
   },
 });
@@ -101,5 +101,5 @@ function describe(report: RunReport, place: string): string {
   }
   const isRefused = report.refused_lines + report.refused_facts > 0;
   const isDone = !isRefused || report.failed_metrics.length > 0;
-  return `${lines.join('\n')}\n${failedWords(report.failed_metrics)}${isDone ? 'see `chain-metrics status`\n' : ''}`;
+  return `${lines.join('\n')}\n${failureText(report.failed_metrics)}${isDone ? 'see `chain-metrics status`\n' : ''}`;
 }

@@ -17,14 +17,14 @@ Examples:
   chain-metrics migrate
   MIGRATE_ON_START=false chain-metrics start --role serve`,
   run: async ({ options, config }) => {
-    const tellNewStore = watchForNewStore(config.DATA_DIR);
+    const reportNewStore = watchForNewStore(config.DATA_DIR);
     const { createPipeline } = await import('../../compose/compose.ts');
     const pipeline = await createPipeline(config, { roles: new Set() });
     try {
       const services = new Set<Service>(['store', 'keyValue']);
       await pipeline.runtime.connect(services, services);
       const isMigrated = await pipeline.schema.migrate();
-      tellNewStore();
+      reportNewStore();
       print({ is_migrated: isMigrated }, options, () =>
         isMigrated ? 'The schema is migrated.\n' : 'The schema is current.\n',
       );

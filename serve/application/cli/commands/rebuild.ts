@@ -4,7 +4,7 @@ import { parseDay, refuseReversed } from '../arguments.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
 import { openDisplay } from '../display.ts';
 import { EXIT } from '../failure.ts';
-import { formatDuration, formatNumber, plural } from '../words.ts';
+import { formatDuration, formatNumber, plural } from '../format.ts';
 
 export const rebuild = command<[metrics: string[]], { from?: string; until?: string; json?: boolean }>({
   name: 'rebuild',

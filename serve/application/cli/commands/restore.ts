@@ -4,7 +4,7 @@ import { ProductError } from '../../../../infra/errors.ts';
 import { command, jsonOption, print } from '../command.ts';
 import { openDisplay } from '../display.ts';
 import { EXIT } from '../failure.ts';
-import { formatAge, formatBytes, formatNumber, plural } from '../words.ts';
+import { formatAge, formatBytes, formatNumber, plural } from '../format.ts';
 
 export const restore = command<[backup: string], { json?: boolean }>({
   name: 'restore',

@@ -3,7 +3,7 @@ import { settings as declared, readConfig } from '../../../settings/settings.ts'
 import { headings } from '../colour.ts';
 import { command, jsonOption, print } from '../command.ts';
 import { EXIT } from '../failure.ts';
-import { alignedTable } from '../words.ts';
+import { alignedTable } from '../format.ts';
 
 export const settings = command<[], { json?: boolean }>({
   name: 'settings',

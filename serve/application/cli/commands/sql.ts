@@ -8,10 +8,10 @@ import { RESPONSE_FORMATS } from '../../../metrics/response-formats.ts';
 import { parseDay, refuseReversed } from '../arguments.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
-import { whyNoRows } from '../no-rows.ts';
-import { formatOf, putWatchedRows, refuseBinaryTerminal } from '../rows-output.ts';
-import { guardStandardInput, isPiped, STANDARD_INPUT, standardInput } from '../standard-input.ts';
-import { alignedTable } from '../words.ts';
+import { alignedTable } from '../format.ts';
+import { explainNoRows } from '../no-rows.ts';
+import { formatOf, refuseBinaryTerminal, writeRowsOrExplain } from '../rows-output.ts';
+import { detachStandardInput, isPiped, STANDARD_INPUT, standardInput } from '../standard-input.ts';
 
 interface SqlOptions {
   readonly format?: string;
@@ -56,7 +56,7 @@ Examples:
   chain-metrics sql --tables
   chain-metrics sql "SELECT pallet, count() AS n FROM events GROUP BY pallet ORDER BY n DESC LIMIT 10"
   chain-metrics sql --from 2024-01-01 --until 2024-01-31 --output january.parquet "SELECT * FROM extrinsics"`,
-  run: async ({ args: [given], options, config }) => {
+  run: async ({ args: [argument], options, config }) => {
     const { output, relayChain, tables, json = false, ...rest } = options;
     if (tables) return listTables(json);
     const format = json
@@ -64,19 +64,18 @@ Examples:
       : (options.format ?? formatOf(output) ?? (process.stdout.isTTY ? 'table' : 'csv'));
     refuseBinaryTerminal(format, output);
     refuseReversed(options);
-    const isGiven = given !== undefined && given !== STANDARD_INPUT;
-    const isRead = given === STANDARD_INPUT || (given === undefined && isPiped());
-    guardStandardInput(isRead);
-    const query = isGiven ? given : isRead ? await text(standardInput()) : '';
+    const readsInput = argument === STANDARD_INPUT || (argument === undefined && isPiped());
+    detachStandardInput({ keepContent: readsInput });
+    const query = readsInput ? await text(standardInput()) : (argument ?? '');
     if (query.trim() === '') throw new ProductError('usage', 'pass a query, or --tables to list the tables');
     const place = relayChain === undefined ? {} : { relay_chain: relayChain };
     const { format: _, ...range } = rest;
     return withOperations(config, async (client) => {
-      const ask = (format: string) => client.call('sql', { query, format, ...range, ...place });
-      if (format === 'table') process.stdout.write(await tableOf(await ask('ndjson')));
+      const rowsAs = (format: string) => client.call('sql', { query, format, ...range, ...place });
+      if (format === 'table') process.stdout.write(await tableOf(await rowsAs('ndjson')));
       else
-        await putWatchedRows(await ask(format), { format, output }, async () =>
-          whyNoRows((await client.call('status', {})).chains, { ...range, ...place }),
+        await writeRowsOrExplain(await rowsAs(format), { format, output }, async () =>
+          explainNoRows((await client.call('status', {})).chains, { ...range, ...place }),
         );
       return EXIT.ok;
     });

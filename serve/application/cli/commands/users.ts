@@ -7,8 +7,8 @@ import type { Config } from '../../../settings/settings.ts';
 import { headings } from '../colour.ts';
 import { command, jsonOption, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
+import { alignedTable } from '../format.ts';
 import { PASSWORD_STDIN, standardInput } from '../standard-input.ts';
-import { alignedTable } from '../words.ts';
 
 interface Options {
   readonly json?: boolean;
@@ -95,7 +95,7 @@ const send = (request: UsersRequest, { json = false }: Options, config: Config):
       process.stdout.write(json ? `${JSON.stringify(result, null, 2)}\n` : textOf(request, result));
       return EXIT.ok;
     },
-    { makesStore: request.action === 'create' },
+    { createsStore: request.action === 'create' },
   );
 
 /** Reads standard input, since every user of the machine can read a command line. */

@@ -56,6 +56,9 @@ it('serves at once while demo data are made, and knows them after a kill, also w
 it('adds no demo data to what is followed, and not beside the sample alone', async () => {
   const followed = { ...env, DATA_DIR: join(place.path, 'followed'), FOLLOW: 'polkadot=http://127.0.0.1:9' };
   const refused = await run(['start', '--demo'], { env: followed });
-  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('FOLLOW would add measured') });
+  expect(refused).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--demo and FOLLOW exclude each other'),
+  });
   expect((await run(['start', '--demo', '--sample'], { env })).code).toBe(2);
 });

@@ -43,7 +43,7 @@ it.each(FORMATS)(
     const output = join(place.path, `query.${format}`);
     const said = async (query: string) => (await runHere(['sql', '--output', output, query], env)).stderr;
     expect(await said('SELECT number, hash FROM blocks WHERE number = 77')).toMatch(
-      /no rows: nothing that is stored matches/,
+      /no rows: the stored data contain no matching rows/,
     );
     expect(await said("SELECT number, 'a\nb' AS text FROM blocks")).not.toMatch(/no rows/);
   },

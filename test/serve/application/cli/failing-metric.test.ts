@@ -31,7 +31,7 @@ afterAll(() => directory[Symbol.dispose]());
 test('ingest computes everything else, names the metric and what to do, and exits with 1', async () => {
   const { code, stdout, stderr } = await run(['ingest', KUSAMA], { env });
   expect(code).toBe(1);
-  expect(`${stdout}${stderr}`).toMatch(/^FAILED daily-tps; it and what reads it are not computed: /m);
+  expect(`${stdout}${stderr}`).toMatch(/^FAILED daily-tps, and the metrics that depend on it: /m);
 });
 
 test('status and the gauge tell it, and answers say that they lack it', async () => {

@@ -18,14 +18,14 @@ function newStop(): ProcessStop {
 it('closes all that was opened, in reverse, also behind something that does not close', async () => {
   const closed: string[] = [];
   const stop = newStop();
-  stop.first(async () => void closed.push('pipeline'));
-  stop.last(async () => void closed.push('probes'));
-  stop.first(async () => {
+  stop.addFirst(async () => void closed.push('pipeline'));
+  stop.addLast(async () => void closed.push('probes'));
+  stop.addFirst(async () => {
     closed.push('server');
     throw new Error('the store is away');
   });
-  stop.first(async () => void closed.push('socket'));
-  stop.ask('SIGTERM');
+  stop.addFirst(async () => void closed.push('socket'));
+  stop.request('SIGTERM');
   await expect(stop.ended).rejects.toThrow('the store is away');
   expect(closed).toEqual(['socket', 'server', 'pipeline', 'probes']);
 });

@@ -85,7 +85,7 @@ it('says what to do where the packages are not installed', () => {
 it('a server behind a proxy says where it listens, and links what others open', async () => {
   const settings = { PUBLIC_URL: 'https://metrics.example/' };
   const { said } = await started(BIN, ['start'], join(place.path, 'behind'), settings);
-  await expect.poll(() => said.err).toContain('stop with Ctrl-C');
+  await expect.poll(() => said.err).toContain('Stop with Ctrl-C');
   const [, listening] = /answers on (http:\/\/\S+:\d+)\n/.exec(said.err) ?? [];
   expect(said.err).toMatch(/web pages +https:\/\/metrics\.example\/\n/);
   expect(said.err).toMatch(/alerts +https:\/\/metrics\.example\/projects\n/);

@@ -72,7 +72,7 @@ it('refuses to export what does not exist, or binary to a terminal', async () =>
     config: readConfig(env),
     version: '',
   } as never);
-  await expect(parquet).rejects.toThrow(/parquet is not for a terminal: name a file with --output/);
+  await expect(parquet).rejects.toThrow(/parquet is a binary format, .*: use --output FILE or a pipe/);
   process.stdout.isTTY = isTTY;
 });
 

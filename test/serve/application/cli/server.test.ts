@@ -91,7 +91,7 @@ it('ends in the same rows as without a server', async () => {
 
 it('never adds the sample to what is there, and takes the place of a server that was killed', async () => {
   const killed = await serve(['--sample'], alone);
-  expect(killed.said()).toContain('holds data already: the sample is not loaded');
+  expect(killed.said()).toContain('contains data, so the sample was not loaded');
   const [socket] = socketPaths(alone.DATA_DIR) as [string];
   expect(existsSync(socket)).toBe(true);
   expect((await killed.end('SIGKILL')).signal).toBe('SIGKILL');

@@ -112,5 +112,5 @@ it('tells what is missing, and refuses what it cannot do', async () => {
   expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining('state of 0 days') });
   const byHeight = await run(['backfill', '--node', url, '--snapshots', '--from', '5'], { env });
   expect(byHeight.code).toBe(2);
-  expect(byHeight.stderr).toContain('with --snapshots give --node, and days');
+  expect(byHeight.stderr).toContain('with --snapshots pass --node and days');
 });

@@ -116,7 +116,7 @@ it('loads several chains beside one whose source is dead, is killed, goes on, an
     expect.stringMatching(/^polkadot: its genesis block was not compared/),
     expect.stringMatching(/^asset-hub-polkadot: its genesis block was not compared/),
     expect.stringMatching(/^coretime-polkadot: http:\/\/127.0.0.1:9 answers neither .* cannot be reached/),
-    expect.stringMatching(/gaps.* say what is missing and why$/),
+    expect.stringMatching(/gaps` for missing data and .*dead-letters list` for refused input$/),
     expect.stringMatching(/^in .*, metrics included$/),
   ]);
   expect(code).toBe(1);
@@ -196,11 +196,11 @@ it('follows several chains and a feed, and another source of a chain in place of
   expect(await ended).toBe(0);
   const texts = linesOf(said).map((line) => JSON.parse(line).text);
   for (const text of [
-    /^polkadot: left: http:\/\/127.0.0.1:9 answers neither/,
+    /^polkadot: stopped following this service: http:\/\/127.0.0.1:9 answers neither/,
     /^polkadot: following polkadot at http/,
     /^asset-hub-polkadot: following asset-hub-polkadot at http/,
     /^kusama: not followed: .* serves the runtime statemint/,
-    /^moonbeam: not followed, since no service is among its sources$/,
+    /^moonbeam: not followed: add a node or url to its sources$/,
     /^stopped$/,
   ]) {
     expect(texts).toContainEqual(expect.stringMatching(text));
@@ -226,7 +226,7 @@ it('says what is wrong with the options or the file', async () => {
       ['--sources', file, '--chain', 'polkadot'],
       /option '--sources <file>' cannot be used with option '--chain <name>'/,
     ],
-    [['--chain', 'polkadot'], /give --node, or --url and --chain, or --sources with a file/],
+    [['--chain', 'polkadot'], /pass --node, or --url and --chain, or --sources FILE/],
   ];
   for (const [options, says] of wrong) {
     const { code, stderr } = await runHere(['backfill', ...options], env);

@@ -33,7 +33,7 @@ it('start --node --days brings the last days of a chain, computes them and follo
     const rows = async () => (await read('/api/daily-tps?chain=replayed')) as object[];
     await until('they are computed', async () => (await rows()).length > 0, 30_000);
     // The follower may have brought the head before.
-    expect(server.said()).toMatch(/^replayed: \d+ blocks loaded; new ones follow\.$/m);
+    expect(server.said()).toMatch(/^replayed: \d+ blocks loaded; following new blocks\.$/m);
   } finally {
     expect((await server.end('SIGTERM')).code).toBe(0);
   }

@@ -135,7 +135,7 @@ describe('what needs no engine', () => {
         2,
         [
           expect.stringMatching(
-            /data holds no store; set DATA_DIR to .*`chain-metrics ingest`, `backfill` or `start`$/,
+            /data contains no store; set DATA_DIR to .*`chain-metrics ingest`, `backfill` or `start`$/,
           ),
         ],
       ]);
@@ -162,9 +162,9 @@ describe('what needs no engine', () => {
     ]);
     expect(answers.map(({ code }) => code)).toEqual([1, 1, 2, 2]);
     expect(answers.map(({ stderr }) => linesOf(stderr))).toEqual([
-      ['chain-metrics: /nowhere.ndjson does not exist; nothing was taken in'],
-      [expect.stringMatching(/empty contains no input files: expected .*; nothing was taken in$/)],
-      [expect.stringMatching(/gz is an address, .* pipe it, as in `curl .*`, or name it as an archive/)],
+      ['chain-metrics: /nowhere.ndjson does not exist; nothing was ingested'],
+      [expect.stringMatching(/empty contains no input files: expected .*; nothing was ingested$/)],
+      [expect.stringMatching(/gz is a URL, .* pipe it, as in `curl .*`, or list it as an archive/)],
       [expect.stringMatching(/polkadot\.tar\.gz is in an unsupported archive format: unpack it/)],
     ]);
     expect(existsSync(env.DATA_DIR)).toBe(false);

@@ -3,20 +3,20 @@ import type { Sources } from '../../../ingest/backfill/sources-file.ts';
 import type { Config } from '../../settings/settings.ts';
 import type { OperationClient } from '../operations/client.ts';
 import { backfillTarget, openFeeds } from './backfill-feeds.ts';
-import { FeedLoad, loadMeanwhile } from './backfill-rounds.ts';
+import { FeedLoad, loadWithoutPause } from './backfill-rounds.ts';
 import type { BackgroundLoad } from './first-data.ts';
+import { plural } from './format.ts';
 import { openDisplays } from './several-displays.ts';
-import { plural } from './words.ts';
 
-interface Beside {
+interface LoadContext {
   readonly client: OperationClient;
   readonly config: Config;
   readonly say: (text: string) => void;
   readonly signal: AbortSignal;
 }
 
-/** Loads the blocks that the sources have and the store lacks, while the process serves and computes. */
-export function loadBeside(sources: Sources, { client, config, say, signal }: Beside): BackgroundLoad {
+/** Loads missing blocks from sources while the process serves and computes. */
+export function loadSources(sources: Sources, { client, config, say, signal }: LoadContext): BackgroundLoad {
   const load = async () => {
     const { chains } = await openFeeds(sources, config, signal);
     const target = backfillTarget(client);
@@ -28,18 +28,18 @@ export function loadBeside(sources: Sources, { client, config, say, signal }: Be
       const { name } = chain.plan.chain;
       const display = displays.of(name);
       return new FeedLoad(chain, {
-        ...{ client, display, tellsFailure: true, chain: name },
+        ...{ client, display, showsFailure: true, chain: name },
         portions: chain.portions(target),
       });
     });
     try {
-      await loadMeanwhile({ loads, stop: signal });
+      await loadWithoutPause({ loads, stop: signal });
     } finally {
       displays.end();
     }
     for (const { plan, got, faults } of chains) {
       for (const { source, error } of faults) say(`${plan.chain.name}: ${source}: ${reasonOf(error)}`);
-      if (!signal.aborted) say(`${plan.chain.name}: ${plural(got, 'block')} loaded; new ones follow.`);
+      if (!signal.aborted) say(`${plan.chain.name}: ${plural(got, 'block')} loaded; following new blocks.`);
     }
   };
   const loaded = load();

@@ -11,22 +11,22 @@ export {
 
 const CELL_CHARACTERS_MAX = 80;
 
-/** A text as a cell of a table: one that is longer says so. */
-export const cut = (text: string): string =>
+/** Shortens a text to the width of a table cell. */
+export const truncate = (text: string): string =>
   text.length > CELL_CHARACTERS_MAX ? `${text.slice(0, CELL_CHARACTERS_MAX - 1)}…` : text;
 
-/** On terminals of any width. */
+/** Wraps at any width. */
 const wrapping = Object.assign(new Help(), { minWidthToWrap: 0 });
 
-/** Paragraphs of a help text in lines of so many characters; examples, which are indented, stay as they are. */
-export const wrapped = (text: string, characters: number): string =>
+/** Wraps the paragraphs of a help text. Indented examples stay unchanged. */
+export const wrapText = (text: string, characters: number): string =>
   text.replace(/^\S.*(?:\n\S.*)*$/gm, (paragraph) =>
     paragraph.split('\n').every((line) => line.length <= characters)
       ? paragraph
       : wrapping.boxWrap(paragraph.replaceAll('\n', ' '), characters),
   );
 
-/** Columns side by side, as wide as their widest cell; those named in `right` end flush, as numbers do. */
+/** Pads each column to its widest cell. The columns in `right` are aligned right, as numbers are. */
 export function alignedTable(rows: readonly (readonly string[])[], right: readonly number[] = []): string {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => widthOf(row[column] ?? ''))),
@@ -44,5 +44,5 @@ export function alignedTable(rows: readonly (readonly string[])[], right: readon
     .join('\n');
 }
 
-/** Characters that are seen: a colour takes no room. */
+/** Visible characters, without colour codes. */
 const widthOf = (text: string) => stripVTControlCharacters(text).length;

@@ -1,8 +1,8 @@
 import { ignore } from '../../../infra/ignore.ts';
 import type { OperationClient } from './client.ts';
 
-/** Pauses computation while the work runs. */
-export async function pausingCompute<Result>(
+/** Runs `work` while the computation of metrics is paused. */
+export async function withComputePaused<Result>(
   client: OperationClient,
   work: () => Promise<Result>,
 ): Promise<Result> {
@@ -15,7 +15,7 @@ export async function pausingCompute<Result>(
     return await work();
   } finally {
     hangUp.abort();
-    // It was ended on purpose, and only holds others back.
+    // The call fails because it was aborted here.
     await call.catch(ignore('operations.pausing'));
   }
 }

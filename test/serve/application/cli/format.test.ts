@@ -2,13 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { readColourOption } from '../../../../serve/application/cli/colour.ts';
 import {
   alignedTable,
-  cut,
-  formatAge,
   formatBytes,
   formatDuration,
   formatNumber,
-  wrapped,
-} from '../../../../serve/application/cli/words.ts';
+  truncate,
+  wrapText,
+} from '../../../../serve/application/cli/format.ts';
 
 describe('numbers for people', () => {
   it.each([
@@ -28,17 +27,17 @@ describe('numbers for people', () => {
   ])('%s was %s', (time, wanted) => expect(formatAge(time, Date.parse('2026-03-01T12:00:00Z'))).toBe(wanted));
 });
 
-it('a long cell says that it is cut', () => {
-  expect(cut('a'.repeat(80))).toBe('a'.repeat(80));
-  expect(cut('a'.repeat(81))).toBe(`${'a'.repeat(79)}…`);
+it('a long cell says that it is truncated', () => {
+  expect(truncate('a'.repeat(80))).toBe('a'.repeat(80));
+  expect(truncate('a'.repeat(81))).toBe(`${'a'.repeat(79)}…`);
 });
 
 it('paragraphs of a help text are as wide as the terminal, and examples as they are written', () => {
   const text = '\nOne two three\nfour five.\n\nExamples:\n  chain-metrics export daily-fees';
-  expect(wrapped(text, 12)).toBe(
+  expect(wrapText(text, 12)).toBe(
     '\nOne two\nthree four\nfive.\n\nExamples:\n  chain-metrics export daily-fees',
   );
-  expect(wrapped(text, 13)).toBe(text);
+  expect(wrapText(text, 13)).toBe(text);
 });
 
 it('columns stand side by side whatever colour their cells have', () => {
