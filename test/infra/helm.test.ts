@@ -166,7 +166,7 @@ describe.runIf(canRunHelm())('the chart', () => {
     const container = containerOf(named('production', 'Deployment', '-serve'));
     const env = { ...imageEnvironment(), ...environment(container) };
     expect(checkSettings(env, readConfig(env))).toMatchObject([
-      { text: 'all are known and within their ranges' },
+      { text: 'all are valid' },
     ]);
   });
 

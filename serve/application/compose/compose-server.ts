@@ -42,7 +42,7 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   const readers = new Readers({ ...runtime, limiters, settings: config, authenticate });
   const { clock } = runtime;
   const store = readers.shared;
-  // Both are read once for all who ask at the same time: they take many statements.
+  // Concurrent requests share one reading, which takes many statements.
   const status = memoizeFor(0, () => readStatus({ store, clock }, aggregator));
   const coverage = memoizeFor(0, () => readCoverage(store, registry));
   const cached = { clock, versions: aggregator, settings: config, cacheMetrics: processMetrics.answers };
@@ -98,7 +98,7 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   return app;
 }
 
-/** The server of probes; where no other one serves metrics for Prometheus, also of these. */
+/** The server of probes and, with `servesMetrics`, of GET /metrics. */
 export function buildOperatorServer(pipeline: Pipeline, servesMetrics: boolean): Promise<FastifyInstance> {
   const { config, health, processMetrics } = pipeline;
   const metrics = { sources: metricSources(pipeline), requests: processMetrics.requests };
@@ -115,5 +115,5 @@ const metricSources = (pipeline: Pipeline): ScrapeSources => {
   };
 };
 
-/** Public use of the data requires that its source is named. */
+/** The header x-attribution: public use of the data requires naming the source. */
 const ATTRIBUTION = 'Chain Metrics';

@@ -36,9 +36,9 @@ import type { Config } from '../../settings/settings.ts';
 import { createProcessMetrics, type ProcessMetrics } from './process-metrics.ts';
 import { StoredSchema } from './stored-schema.ts';
 
-// The composition root of a process: every domain is constructed here, and only here, for a profile and a set of roles.
+// The composition root of a process: all domains are constructed here, for a profile and a set of roles.
 
-/** The constructed parts of a process. The command line and the HTTP server take from it what they pass on. */
+/** The parts of a process. */
 export interface Pipeline {
   readonly config: Config;
   readonly runtime: Runtime;
@@ -49,40 +49,39 @@ export interface Pipeline {
   readonly aggregator: Aggregator;
   readonly health: ProcessHealth;
   readonly schema: StoredSchema;
-  /** Waits for the services that are needed, applies the schema and starts the roles. */
+  /** Waits for the needed services, applies the schema and starts the roles. */
   start(): Promise<void>;
-  /** Publishes one source to the log; returns when every line is durable, loaded or not. */
+  /** Publishes one source to the log. Resolves when every line is durable; loading follows. */
   ingest(source: Readable, options: IngestOptions): Promise<IngestSummary>;
-  /** The same for several sources, of which small ones are loaded together. */
+  /** Publishes several sources. Small ones are loaded together. */
   ingestAll(sources: OpenSources, options: RunOptions): Promise<IngestSummary>;
-  /** Resolves when everything that was published before is in the raw tables. */
+  /** Resolves when all lines that were published before are in the raw tables. */
   waitUntilLoaded(signal?: AbortSignal): Promise<void>;
-  /** The number below which every change of raw rows is in the store; a change that is not has a higher one. */
+  /** Every change of raw rows with a number up to this one is stored. */
   loadedUpTo(): Promise<bigint>;
-  /** Resolves when everything that was published before is loaded and computed; throws where metrics fail. */
+  /** Resolves when all lines that were published before are loaded and computed. Throws if a metric fails. */
   waitUntilComputed(): Promise<void>;
-  /** The same, but returns the metrics that fail. */
+  /** Like `waitUntilComputed`, but returns the failed metrics. */
   settled(): Promise<readonly FailedMetric[]>;
-  /** The alert pipeline, started at the first call: only servers and operators of alerts need it. */
+  /** The alert pipeline. It starts with the first call, since many commands do not need it. */
   alerts(): Promise<AlertPipeline>;
-  /** The identity domain, opened at the first call: it creates the secrets key when there is none. */
+  /** The identity domain. The first call opens it, and creates the secrets key if there is none. */
   accounts(): Accounts;
-  /** Alerts that did not start have nothing to write, and keep nothing from being closed. */
   close(): Promise<void>;
 }
 
 interface PipelineOptions {
   readonly clock?: Clock;
   readonly roles?: ReadonlySet<ProcessRole>;
-  /** The services without which it does not start and is not ready; all when absent. */
+  /** Services that must answer before the process starts or is ready; all if absent. */
   readonly needed?: ReadonlySet<Service>;
-  /** Whether it waits for a schema that it may not apply, instead of failing. */
+  /** Whether to wait for a schema that it may not apply, instead of failing. */
   readonly waits?: boolean;
-  /** Of a process that runs on; a command says what happened itself. */
+  /** Silent if absent, since commands print their own messages. */
   readonly logger?: Logger;
 }
 
-/** A process that has started. */
+/** Creates and starts a pipeline. */
 export async function openPipeline(config: Config, options: PipelineOptions = {}): Promise<Pipeline> {
   const pipeline = await createPipeline(config, options);
   try {
@@ -95,7 +94,7 @@ export async function openPipeline(config: Config, options: PipelineOptions = {}
   }
 }
 
-/** Opens the ports and constructs the domains, before any service answers. */
+/** Opens the ports and constructs the domains. No service has to answer yet. */
 export async function createPipeline(
   config: Config,
   {
@@ -131,7 +130,7 @@ async function startRoles(
   { loader, aggregator, schema, health }: Pick<Pipeline, 'loader' | 'aggregator' | 'schema' | 'health'>,
 ): Promise<void> {
   await runtime.connect(needed);
-  // A process that does without the store only publishes.
+  // A process without the store only publishes to the log.
   if (!needed.has('store')) return;
   await schema.open(() => health.setWaitsFor('the schema of the store'));
   health.setWaitsFor(null);
@@ -143,7 +142,7 @@ async function startRoles(
 function construct(parts: Parts): Pipeline {
   const { config, runtime, processMetrics: metrics, registry, roles, needed, waits, logger } = parts;
   const { store, log, keyValue } = runtime;
-  const numbers = lateNumbers(() => runtime.openSequence(() => readNewestNumber(store)));
+  const numbers = lazyNumbers(() => runtime.openSequence(() => readNewestNumber(store)));
   const aggregator = new Aggregator({
     runtime,
     numbers,
@@ -169,7 +168,7 @@ function construct(parts: Parts): Pipeline {
     createReadinessCheck(runtime, config, needed, recordServiceCheck(metrics.health)),
     () => runtime.damage.list().length > 0,
   );
-  const alerts = once(() => startAlerts(parts));
+  const alerts = memoize(() => startAlerts(parts));
   return {
     config,
     runtime,
@@ -184,7 +183,7 @@ function construct(parts: Parts): Pipeline {
       await startRoles(parts, { loader, aggregator, schema, health });
       if (roles.has('load')) for (const one of retentions) one.start();
     },
-    ...ingesting(parts),
+    ...publishers(parts),
     waitUntilLoaded,
     loadedUpTo: async () => loadedUpTo(keyValue, await numbers.take(1)),
     waitUntilComputed: async () => {
@@ -196,15 +195,15 @@ function construct(parts: Parts): Pipeline {
       return aggregator.waitForFailures();
     },
     alerts,
-    accounts: once(() =>
+    accounts: memoize(() =>
       identityModule.open({ ...runtime, settings: config, metrics: metrics.identity, openPersonalData }),
     ),
     close: async () => {
       aggregator.stop();
       for (const one of retentions) one.stop();
       schema.stop();
-      // Who asked for alerts that did not start got the error: there is nothing to stop.
-      await (await alerts.made?.catch(ignore('alerts.start')))?.stop();
+      // If alerts failed to start, their caller got the error, and there is nothing to stop.
+      await (await alerts.current?.catch(ignore('alerts.start')))?.stop();
       await runtime.close();
       await parts.stopTracing();
     },
@@ -235,8 +234,8 @@ function retentionsOf({ config, runtime, logger }: Parts, aggregator: Aggregator
   ];
 }
 
-function ingesting(parts: Parts): Pick<Pipeline, 'ingest' | 'ingestAll'> {
-  const limits = publishing(parts);
+function publishers(parts: Parts): Pick<Pipeline, 'ingest' | 'ingestAll'> {
+  const limits = publishLimits(parts);
   const ingestAll: Pipeline['ingestAll'] = (sources, options) =>
     publish(parts.runtime, parts.registry, sources, options, limits);
   return {
@@ -246,7 +245,7 @@ function ingesting(parts: Parts): Pick<Pipeline, 'ingest' | 'ingestAll'> {
 }
 
 /** A line must fit into one message of the log. */
-function publishing({ config, runtime: { log }, processMetrics }: Parts) {
+function publishLimits({ config, runtime: { log }, processMetrics }: Parts) {
   const isMessageSmaller = log.messageBytesMax < config.LINE_BYTES_MAX;
   return {
     batchBytes: config.BATCH_BYTES,
@@ -258,24 +257,26 @@ function publishing({ config, runtime: { log }, processMetrics }: Parts) {
   };
 }
 
-/** A sequence that is opened with its first use: it reads tables that a start has to create. */
-function lateNumbers(open: () => Promise<Numbers>): Numbers {
-  const opened = once(open);
+/** Opens the sequence with its first use, because it reads tables that the start creates. */
+function lazyNumbers(open: () => Promise<Numbers>): Numbers {
+  const opened = memoize(open);
   return { take: async (size) => (await opened()).take(size) };
 }
 
-/** A value that is made at the first call, and again after one that failed; `made` is undefined until then. */
-function once<Value>(make: () => Value): (() => Value) & { readonly made: Value | undefined } {
-  let made: Value | undefined;
+/** Caches the value of the first call, unless it is a promise that rejects. `current` is undefined before. */
+function memoize<Value>(create: () => Value): (() => Value) & { readonly current: Value | undefined } {
+  let current: Value | undefined;
   const get = () => {
-    if (made !== undefined) return made;
-    const value = make();
-    made = value;
+    if (current !== undefined) return current;
+    const value = create();
+    current = value;
     if (value instanceof Promise)
       value.catch(() => {
-        made = undefined;
+        current = undefined;
       });
     return value;
   };
-  return Object.defineProperty(get, 'made', { get: () => made }) as typeof get & { made: Value | undefined };
+  return Object.defineProperty(get, 'current', { get: () => current }) as typeof get & {
+    current: Value | undefined;
+  };
 }

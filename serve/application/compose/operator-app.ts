@@ -8,7 +8,7 @@ import { refuseOtherMethods } from '../../http/refusals.ts';
 import { measureRequests, type RequestMetrics } from '../../http/request-metrics.ts';
 import { type ScrapeSources, servePrometheus } from '../prometheus/scrape.ts';
 
-/** A server of its own for probes: no caller of the API can keep them waiting. With metrics also for Prometheus. */
+/** A separate server for probes, so that callers of the API cannot delay them. With `metrics` it serves GET /metrics too. */
 export async function buildProbes({
   settings,
   health,

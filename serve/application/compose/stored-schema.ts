@@ -40,11 +40,11 @@ export const schema: Schema = {
 };
 
 const POLL_MS = 1000;
-/** Longest time that a migration waits for processes of another schema; then it fails, and nothing has changed. */
+/** Longest time that a migration waits for processes of another schema. Then it fails without any change. */
 const LEAVE_MS_MAX = 120_000;
 const LEAVE_POLL_MS = 100;
 
-/** Settings of tables whose parts are forced to the disk before an insert is acknowledged, or a merge replaces others. */
+/** Table settings of STORE_FSYNC: parts are synced before an insert is acknowledged and before a merge replaces others. */
 const FORCED = [
   'fsync_after_insert = 1',
   'fsync_part_directory = 1',
@@ -52,19 +52,17 @@ const FORCED = [
   'min_compressed_bytes_to_fsync_after_merge = 1',
 ];
 
-/** The group of the processes that write rows by a schema. */
+/** The group of processes that write rows with a schema. */
 const writersOf = (identity: string) => `schema/${identity}`;
-/** Key of the identity that the store is migrated to; the table of facts has it too. */
+/** Key of the wanted identity of the schema. The store has it too. */
 const WANTED_KEY = 'schema';
 
-/** Errors that end by themselves. */
-const isPassing = (error: unknown): error is ProductError =>
+const isTemporary = (error: unknown): error is ProductError =>
   error instanceof ProductError && (error.code === 'service_unreachable' || error.code === 'schema_in_use');
 
 /**
- * The schema of the store, as this process may use it. In a rolling upgrade two versions share a store. What they read
- * and publish they tolerate from each other; rows of the raw and metric tables are written by one of them only: a
- * migration first tells the processes of the other schema, which end and wait at their next start.
+ * Migrates the schema of the store, and waits for migrations of other versions. During a rolling upgrade two versions share
+ * a store and the log, but only one writes raw and metric tables: before a migration, the writers of the other version end.
  */
 export class StoredSchema {
   readonly #runtime: Runtime;
@@ -81,7 +79,7 @@ export class StoredSchema {
     readonly config: Config;
     readonly roles: ReadonlySet<ProcessRole>;
     readonly waits: boolean;
-    /** Of another version, in tests. */
+    /** Set by tests to act as another version. */
     readonly version?: string;
   }) {
     const { runtime, config, roles, waits, version } = options;
@@ -92,38 +90,32 @@ export class StoredSchema {
     this.#waits = waits;
   }
 
-  /** Resolves when another version migrates the store, and this process must write nothing more. */
+  /** Resolves when another version migrates the store. This process must not write any more. */
   get replaced(): Promise<void> {
     return this.#replaced.promise;
   }
 
-  /**
-   * Resolves when the store has a schema that this process can work with; applies its own where that is its task. Calls
-   * back before it waits.
-   */
+  /** Resolves when the store has a usable schema. With MIGRATE_ON_START it migrates the store. Calls back before it waits. */
   async open(onWait: () => void = () => undefined): Promise<void> {
     const logger = openLogger(this.#config);
-    let said = '';
+    let logged = '';
     while (!this.#closing.signal.aborted) {
       const reason = await this.#tryToOpen();
       if (reason === null) break;
       onWait();
-      if (reason !== said) logger.warn({ reason }, 'waiting for the schema of the store');
-      said = reason;
+      if (reason !== logged) logger.warn({ reason }, 'waiting for the schema of the store');
+      logged = reason;
       await pause(POLL_MS, this.#closing.signal);
     }
   }
 
-  /**
-   * Migrates the store to the schema of this process, also where another one of the same version has replaced it; false
-   * when there was nothing to do.
-   */
+  /** Migrates the store to the schema of this process, even if another version has migrated it. False if it was current. */
   async migrate(): Promise<boolean> {
     const { keyValue, store } = this.#runtime;
     const locks = new Locks(keyValue, { ttlMs: this.#config.LEASE_MS });
     return locks.run('schema', async (lease) => {
       const state = await this.#state();
-      // One server of a cluster cannot tell what a new replica lacks.
+      // In a cluster, the queried server may be current while a new replica is empty.
       if (state === 'current' && !this.#config.CLICKHOUSE_CLUSTER) return false;
       if (state !== 'current') {
         await announceSchema(store, this.#identity, this.#tableSettings);
@@ -141,7 +133,7 @@ export class StoredSchema {
     this.#closing.abort();
   }
 
-  /** Null when the store can be used, or why not yet. */
+  /** Null if the store can be used, otherwise the reason to wait. */
   async #tryToOpen(): Promise<string | null> {
     try {
       await this.#prepare();
@@ -149,7 +141,7 @@ export class StoredSchema {
       if (this.#writes) await this.#watch();
       return null;
     } catch (error) {
-      if (!this.#waits || !(isPassing(error) || isUnfit(error))) throw error;
+      if (!this.#waits || !(isTemporary(error) || error instanceof SchemaMismatch)) throw error;
       return reasonOf(error);
     }
   }
@@ -159,14 +151,15 @@ export class StoredSchema {
     if (state === 'current' && !this.#config.CLICKHOUSE_CLUSTER) return;
     if (state === 'replaced') return this.#useAnother();
     if (this.#config.MIGRATE_ON_START) await this.migrate();
-    else if (state === 'due') throw unfit('the schema is not applied yet; run `chain-metrics migrate`');
+    else if (state === 'due')
+      throw new SchemaMismatch('the schema is not applied yet; run `chain-metrics migrate`');
   }
 
-  /** A process that writes no rows of metrics works with the schema of another version that has all it needs. */
+  /** A server can use the schema of another version if that has all its tables and columns. */
   async #useAnother(): Promise<void> {
     if (!this.#writes && (await hasSchema(this.#runtime.store, schema))) return;
-    throw unfit(
-      'another version has migrated the store; `chain-metrics migrate` of this version would migrate it back',
+    throw new SchemaMismatch(
+      'another version has migrated the store; start that version, or run `chain-metrics migrate` of this version to revert the migration',
     );
   }
 
@@ -196,22 +189,25 @@ export class StoredSchema {
     };
     for (const deadline = performance.now() + LEAVE_MS_MAX; await isWriting(); ) {
       if (performance.now() > deadline) {
-        throw new ProductError('schema_in_use', 'processes of another version write to the store still');
+        throw new ProductError(
+          'schema_in_use',
+          'processes of another version still write to the store; stop them and try again',
+        );
       }
       await setTimeout(LEAVE_POLL_MS);
     }
   }
 
   /**
-   * Makes a migration wait for this process, and notices one. The lease ends with the connection, when nothing is
-   * written any more.
+   * Takes a lease, for which migrations of other versions wait, and watches for such migrations. The lease ends with the
+   * connection, after which this process cannot write.
    */
   async #watch(): Promise<void> {
     let lease = await this.#enter();
-    // A migration may have begun before the lease.
+    // A migration may have started before the lease.
     if (await this.#isReplaced()) {
       await lease.release();
-      throw unfit('another version migrates the store');
+      throw new SchemaMismatch('another version is migrating the store');
     }
     const { signal } = this.#closing;
     const watch = async () => {
@@ -222,7 +218,7 @@ export class StoredSchema {
       }
     };
     const keepWatching = async () => {
-      // While a service is away nothing can be written, so nothing can be missed.
+      // While a service is unavailable this process cannot write, so it may miss a migration until then.
       while (!(await watch().then(() => true, ignore('schema.watch', false)))) await pause(POLL_MS, signal);
     };
     void keepWatching();
@@ -233,7 +229,7 @@ export class StoredSchema {
     return (await Lease.acquire(keyValue, writersOf(this.#identity), this.#config.LEASE_MS)) as Lease;
   }
 
-  /** The key answers quickly; the store knows. */
+  /** Reads the fast key first. If it differs or is lost, the store decides. */
   async #isReplaced(): Promise<boolean> {
     const { keyValue, store } = this.#runtime;
     const identity = this.#identity;
@@ -244,6 +240,8 @@ export class StoredSchema {
   }
 }
 
-class UnfitSchema extends ProductError {}
-const unfit = (reason: string) => new UnfitSchema('store_newer', reason);
-const isUnfit = (error: unknown): error is UnfitSchema => error instanceof UnfitSchema;
+class SchemaMismatch extends ProductError {
+  constructor(reason: string) {
+    super('store_newer', reason);
+  }
+}

@@ -13,19 +13,19 @@ import {
 const CHECK = 'addresses';
 const FINDINGS_MAX = 10;
 
-/** Whether stored blocks may be of another chain: their addresses have another prefix than those of the chain. */
+/** Warns about stored blocks that may belong to another chain, because their addresses have another prefix. */
 export async function checkAddresses(store: Pick<Store, 'rows'>, registry: Registry): Promise<Finding[]> {
   const printed = await readPrintedPrefixes(store).catch((error) => reasonOf(error));
   if (typeof printed === 'string')
-    return [warning(CHECK, `they were not looked at: ${printed}`, 'try again when the store has less to do')];
+    return [warning(CHECK, `could not be checked: ${printed}`, 'try again when the store is less busy')];
   if (printed.length === 0) return [];
   const foreign = printed.filter(({ chain, prefix }) => {
-    const known = registry.find(chain);
-    return known !== undefined && known.ss58_prefix !== prefix;
+    const registered = registry.find(chain);
+    return registered !== undefined && registered.ss58_prefix !== prefix;
   });
-  if (foreign.length === 0) return [fine(CHECK, 'they have the prefix of their chain')];
+  if (foreign.length === 0) return [fine(CHECK, 'all have the prefix of their chain')];
   const words = ({ chain, prefix, addresses }: PrintedPrefix) =>
-    `${plural(addresses, 'address', 'addresses')} of ${chain} with ${describePrefix(registry, prefix)}, and not ${registry.find(chain)?.ss58_prefix}`;
+    `${plural(addresses, 'address', 'addresses')} of ${chain} with ${describePrefix(registry, prefix)} instead of ${registry.find(chain)?.ss58_prefix}`;
   const isUsual = (one: PrintedPrefix) => isCommonForeignPrefix(registry, one, one.prefix);
   const usual = foreign.filter(isUsual);
   const doubtful = foreign.filter((one) => !isUsual(one)).slice(0, FINDINGS_MAX);
@@ -33,12 +33,12 @@ export async function checkAddresses(store: Pick<Store, 'rows'>, registry: Regis
     ...doubtful.map((one) =>
       warning(
         CHECK,
-        `of the blocks that were looked at: ${words(one)}`,
-        'where blocks of another chain were loaded, remove them: see "Blocks of another chain" in the guide "Load a chain from nothing"; otherwise their source prints this prefix for every chain, which changes nothing',
+        `in the checked blocks: ${words(one)}`,
+        'if you loaded blocks of another chain, remove them: see "Blocks of another chain" in the guide "Load a chain from nothing"; if the source prints this prefix for every chain, the rows are correct',
       ),
     ),
     ...(usual.length > 0
-      ? [fine(CHECK, `likely their source prints one prefix for every chain: ${usual.map(words).join('; ')}`)]
+      ? [fine(CHECK, `the source probably prints one prefix for every chain: ${usual.map(words).join('; ')}`)]
       : []),
   ];
 }

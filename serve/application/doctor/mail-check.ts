@@ -11,15 +11,15 @@ export async function checkMail(settings: MailSettings): Promise<Finding> {
   try {
     mailer = new Mailer(settings);
   } catch (error) {
-    return failed(CHECK, reasonOf(error), 'set SMTP_FROM to the address that mails come from');
+    return failed(CHECK, reasonOf(error), 'set SMTP_FROM to the address of the sender');
   }
   if (!mailer.isConfigured)
     return fine(
       CHECK,
-      'none is sent: you confirm emails and reset passwords yourself, with `chain-metrics users`, unless SMTP_URL and SMTP_FROM are set',
+      'not configured; confirm emails and reset passwords with `chain-metrics users`, or set SMTP_URL and SMTP_FROM',
     );
   const fault = await mailer.check();
   return fault === ''
-    ? fine(CHECK, 'the server of SMTP_URL takes connections')
+    ? fine(CHECK, 'the server of SMTP_URL accepts connections')
     : warning(CHECK, `SMTP_URL: ${fault}`, 'compare SMTP_URL with the settings of your mail service');
 }

@@ -13,18 +13,18 @@ import type { RpcAnswer } from '../../../ingest/node/rpc.ts';
 import { NodeRefusal } from '../../../ingest/node/rpc-errors.ts';
 
 const TRIED_BLOCKS = 256;
-/** A chain that ends its blocks has a newer one within this time. */
+/** Every supported chain finalizes a block within this time. */
 const LATE_SECONDS = 120;
 const UNKNOWN = 'add it with CHAINS_FILE, or name its chain with --chain and --force';
 const OLDEST_METADATA = 14;
 
-/** What a node can serve: its chain, methods, head, how far back its state goes, and how fast blocks come. */
+/** Checks the chain of a node, its methods, its head, the age of its oldest state, and its speed. */
 export async function checkNode(address: string, registry: Registry): Promise<Finding[]> {
   let node: NodeSource;
   try {
     node = await NodeSource.connect(address);
   } catch (error) {
-    return [failed('node', reasonOf(error), 'start it, or correct the address; a Sidecar is no node')];
+    return [failed('node', reasonOf(error), 'start the node or correct the URL; a Sidecar is not a node')];
   }
   const examination = new NodeExamination(node);
   const parts = [
@@ -39,7 +39,7 @@ export async function checkNode(address: string, registry: Registry): Promise<Fi
     try {
       findings.push(await part());
     } catch (error) {
-      findings.push(failed('node', reasonOf(error), 'look at the log of the node'));
+      findings.push(failed('node', reasonOf(error), 'read the log of the node'));
     }
   }
   return findings;
@@ -66,11 +66,19 @@ class NodeExamination {
   async methods(): Promise<Finding> {
     const methods = await listedMethods(this.#node.rpc);
     if (methods === null)
-      return warning('methods', 'it does not list its methods', 'blocks are asked for all the same');
+      return warning(
+        'methods',
+        'the node does not list its methods',
+        'nothing to do if the checks below succeed',
+      );
     const missing = LEGACY_METHODS.filter((method) => !methods.has(method));
     const isNewer = this.#node.rpc instanceof ArchiveRpc;
     if (missing.length > 0 && !isNewer)
-      return failed('methods', `it lacks ${missing.join(', ')}`, 'ask a node that serves these methods');
+      return failed(
+        'methods',
+        `the node lacks ${missing.join(', ')}`,
+        'use a node that serves these methods',
+      );
     const offers = (group: string) => [...methods].some((method) => method.startsWith(group));
     const newer = ['archive_v1_', 'chainHead_v1_'].filter(offers).join(', ');
     if (isNewer) return fine('methods', `${newer} (used)`);
@@ -85,10 +93,10 @@ class NodeExamination {
     const age = seconds === null ? '' : `, ${formatNumber(Math.max(0, seconds))} s old`;
     const text = `finalized ${formatNumber(finalized.number)}${age}; best ${plural(best.number - finalized.number, 'block')} above it`;
     if (seconds === null || seconds <= LATE_SECONDS) return fine('head', text);
-    return warning('head', text, 'wait until the node has the newest blocks, or look at its peers');
+    return warning('head', text, 'wait until the node has synchronized, or check its peers');
   }
 
-  /** The state of a height tells the events of its block. */
+  /** The events of a block are part of its state. */
   async state(): Promise<Finding> {
     const { number: head } = await this.#node.head();
     if (await this.#hasState(1))
@@ -103,7 +111,7 @@ class NodeExamination {
     return warning(
       'state',
       text,
-      'following works; for older blocks ask an archive node (--state-pruning archive) or an archive of blocks',
+      'the node can be followed; for older blocks use an archive node (--state-pruning archive) or an archive of blocks',
     );
   }
 
@@ -121,11 +129,12 @@ class NodeExamination {
     }
     const perSecond = Math.round(blocks / ((performance.now() - began) / 1000));
     const text = `${formatNumber(perSecond)} blocks/s of ${formatNumber(Math.round(bytes / Math.max(1, blocks) / 1000))} kB, checked and decoded`;
-    if (reasons.length === 0) return fine('speed', `${text}; the last ${plural(blocks, 'block')} are whole`);
+    if (reasons.length === 0)
+      return fine('speed', `${text}; the last ${plural(blocks, 'block')} are complete`);
     return warning(
       'speed',
-      `${text}; ${reasons.length} were not given: ${reasons[0]}`,
-      'ask a second node for these',
+      `${text}; ${plural(reasons.length, 'block')} failed: ${reasons[0]}`,
+      'pass a second node for these blocks',
     );
   }
 
@@ -134,7 +143,7 @@ class NodeExamination {
     return (await this.#askIfServed(z.unknown(), 'state_getRuntimeVersion', hash)) !== null;
   }
 
-  /** Blocks of runtimes whose metadata are older cannot be decoded. */
+  /** A note for nodes whose first runtimes have metadata that cannot be decoded. */
   async #oldMetadata(): Promise<string> {
     const first = await this.#ask(blockHash, 'chain_getBlockHash', 1);
     const metadata = await this.#ask(hex, 'state_getMetadata', first);

@@ -8,7 +8,7 @@ import { checkMail } from './mail-check.ts';
 import { checkSettings } from './settings-check.ts';
 import { checkDamage, checkStore } from './store-check.ts';
 
-/** What a process tells of itself that has opened the store. */
+/** The findings of the process that has the store open. */
 interface ProcessDiagnosis {
   readonly version: string;
   readonly node: string;

@@ -17,82 +17,73 @@ import { type Config, settings } from '../../settings/settings.ts';
 
 const CHECK = 'settings';
 const FINDINGS_MAX = 20;
-/** Shorter names are near to those of other programs, and so is what differs in more letters. */
+/** Shorter names, and names that differ in more letters, may belong to other programs. */
 const NEAR_CHARACTERS_MIN = 7;
 const NEAR_LETTERS_MAX = 2;
-/** Of the memory of the machine, what the engine may be given: loading and serving need theirs beside it. */
+/** The part of the machine's memory that the engine may use. The rest is for loading and serving. */
 const MEMORY_SHARE = 0.8;
-/** Threads that read files while the others wait for the engine. */
+/** Threads for files, in addition to those that the engine blocks. */
 const FILE_THREADS_MIN = 2;
 
-/** The settings of a process: those that it refuses, those that it does not know, and those that endanger it. */
+/** Reports invalid, unknown and dangerous settings. */
 export function checkSettings(env: Environment, config: Config, memoryBytes = memoryOfMachine()): Finding[] {
   const faults = [...settingFaults(settings, env).values()].map((fault) =>
-    failed(CHECK, fault, 'correct it or unset it; `chain-metrics settings` lists what there is'),
+    failed(CHECK, fault, 'correct or unset it; `chain-metrics settings` lists all settings'),
   );
   faults.push(...chainFaults(config));
-  const warnings = [...unread(env, config), ...dangers(env, config, memoryBytes)].map(([text, remedy]) =>
-    warning(CHECK, text, remedy),
+  const warnings = [...unusedVariables(env, config), ...dangers(env, config, memoryBytes)].map(
+    ([text, remedy]) => warning(CHECK, text, remedy),
   );
   const found = [...faults, ...warnings];
-  return found.length === 0
-    ? [fine(CHECK, 'all are known and within their ranges')]
-    : found.slice(0, FINDINGS_MAX);
+  return found.length === 0 ? [fine(CHECK, 'all are valid')] : found.slice(0, FINDINGS_MAX);
 }
 
-/** The chains that settings name must be known. */
 function chainFaults(config: Config): Finding[] {
   try {
     const registry = readRegistry(config);
     for (const { chain } of config.FOLLOW) findChain(registry, chain);
     return [];
   } catch (error) {
-    return [failed(CHECK, reasonOf(error), 'correct CHAINS_FILE or FOLLOW: without it nothing starts')];
+    return [failed(CHECK, reasonOf(error), 'correct CHAINS_FILE or FOLLOW: no process starts before')];
   }
 }
 
-/** What is wrong, and what to do. */
 type Danger = readonly [text: string, remedy: string];
 
 const names = Object.keys(settings.shape);
-const read = new Set([...names, ...names.filter(isSecretSetting).map(secretFileSetting)]);
-const plain = (name: string) => name.replaceAll(/[^A-Za-z0-9]/g, '').toUpperCase();
-const byPlainName = new Map(names.map((name) => [plain(name), name]));
+const usedVariables = new Set([...names, ...names.filter(isSecretSetting).map(secretFileSetting)]);
+const normalized = (name: string) => name.replaceAll(/[^A-Za-z0-9]/g, '').toUpperCase();
+const byNormalizedName = new Map(names.map((name) => [normalized(name), name]));
 
-/** What Kubernetes tells every container of its services, such as one that is called chain-metrics. */
+/** Kubernetes sets variables such as CHAIN_METRICS_PORT for every service. */
 const OF_KUBERNETES = /^tcp:\/\//;
 
-/** Variables that are meant for this program, by their names, and that it does not read. */
-function unread(env: Environment, { PROFILE }: Config): Danger[] {
-  const given = Object.keys(env).filter((name) => env[name]);
-  const unknown = given
-    .filter((name) => !read.has(name) && !OF_KUBERNETES.test(env[name] ?? ''))
+/** Variables that this program does not read, although their names are similar to settings. */
+function unusedVariables(env: Environment, { PROFILE }: Config): Danger[] {
+  const variables = Object.keys(env).filter((name) => env[name]);
+  const misspelled = variables
+    .filter((name) => !usedVariables.has(name) && !OF_KUBERNETES.test(env[name] ?? ''))
     .flatMap((name): Danger[] => {
-      const meant = settingMeantBy(name);
-      return meant === null
-        ? []
-        : [[`${name} is not read: no setting is called that`, `set ${meant} in its place`]];
+      const setting = similarSetting(name);
+      return setting === null ? [] : [[`there is no setting ${name}`, `set ${setting} instead`]];
     });
-  const foreign =
-    PROFILE === 'embedded' ? given.filter((name) => Object.hasOwn(distributedSettings, name)) : [];
-  return foreign.length === 0
-    ? unknown
+  const distributed =
+    PROFILE === 'embedded' ? variables.filter((name) => Object.hasOwn(distributedSettings, name)) : [];
+  return distributed.length === 0
+    ? misspelled
     : [
-        ...unknown,
-        [
-          `the embedded profile reads none of ${foreign.join(', ')}`,
-          'set PROFILE=distributed, or unset them',
-        ],
+        ...misspelled,
+        [`the embedded profile ignores ${distributed.join(', ')}`, 'set PROFILE=distributed, or unset them'],
       ];
 }
 
-function settingMeantBy(name: string): string | null {
-  const bare = plain(name).replace(/^CHAINMETRICS/, '');
+function similarSetting(name: string): string | null {
+  const bare = normalized(name).replace(/^CHAINMETRICS/, '');
   // Only secrets can be in files.
-  const same = byPlainName.get(bare) ?? byPlainName.get(bare.replace(/FILE$/, ''));
+  const same = byNormalizedName.get(bare) ?? byNormalizedName.get(bare.replace(/FILE$/, ''));
   if (same !== undefined) return same;
   if (bare.length < NEAR_CHARACTERS_MIN) return null;
-  return byPlainName.get(nearestName(bare, byPlainName.keys(), NEAR_LETTERS_MAX) ?? '') ?? null;
+  return byNormalizedName.get(nearestName(bare, byNormalizedName.keys(), NEAR_LETTERS_MAX) ?? '') ?? null;
 }
 
 function dangers(env: Environment, config: Config, memoryBytes: number): Danger[] {
@@ -109,37 +100,37 @@ function dangers(env: Environment, config: Config, memoryBytes: number): Danger[
     ],
     [
       isOpen && PUBLIC_URL === undefined,
-      `HOST=${HOST} lets other machines in, and PUBLIC_URL is not set: links name localhost, and cookies are not marked secure`,
-      'set PUBLIC_URL to the https address that people open, or HOST=127.0.0.1',
+      `HOST=${HOST} accepts requests of other machines, but PUBLIC_URL is not set: links point to localhost, and cookies are not marked secure`,
+      'set PUBLIC_URL to the public https address, or HOST=127.0.0.1',
     ],
     [
       isOpen && typeof TRUST_PROXY === 'number',
-      `TRUST_PROXY=${TRUST_PROXY} believes everybody who connects, and HOST=${HOST} lets everybody connect: callers can invent their address`,
-      'set TRUST_PROXY to the addresses of the proxies, or let only them reach the port',
+      `TRUST_PROXY=${TRUST_PROXY} trusts every connection, and HOST=${HOST} accepts connections from anywhere: callers can forge their address`,
+      'set TRUST_PROXY to the addresses of the proxies, or restrict the port to them',
     ],
     [
       isPublic && protocol === 'https:' && TRUST_PROXY === false,
-      'PUBLIC_URL is that of a proxy, and TRUST_PROXY=false: all callers share the limits of one address, that of the proxy',
-      'set TRUST_PROXY to the number or to the addresses of the proxies',
+      'PUBLIC_URL belongs to a proxy, but TRUST_PROXY=false: all callers have the address of the proxy and share its limits',
+      'set TRUST_PROXY to the number or the addresses of the proxies',
     ],
     [
       isPublic && config.OAUTH_INSECURE_REDIRECTS,
-      'OAUTH_INSECURE_REDIRECTS=true on a public address: codes are sent unencrypted',
-      'unset it; it is for development',
+      'OAUTH_INSECURE_REDIRECTS=true on a public address: authorization codes travel unencrypted',
+      'unset it; use it only for development',
     ],
     [
       PROFILE === 'distributed' && !env.SECRETS_KEY && !env[secretFileSetting('SECRETS_KEY')],
-      'SECRETS_KEY is not set: each server makes its own, and refuses forms, second factors and links in mails of the others, and cannot sign ID tokens',
+      'SECRETS_KEY is not set: each server generates its own key, so it refuses forms, second factors and mailed links of the others and cannot sign ID tokens',
       'set the same SECRETS_KEY (`openssl rand -base64 32`) for every server',
     ],
     [
       PROFILE === 'embedded' && config.STORE_MEMORY_BYTES > memoryBytes * MEMORY_SHARE,
-      `STORE_MEMORY_BYTES=${config.STORE_MEMORY_BYTES}, and this machine has ${formatBytes(memoryBytes)}: the system may kill the process`,
+      `STORE_MEMORY_BYTES=${config.STORE_MEMORY_BYTES}, but this machine has ${formatBytes(memoryBytes)}: the system may kill the process`,
       `set it to at most ${Math.floor(memoryBytes * MEMORY_SHARE)}`,
     ],
     [
       PROFILE === 'embedded' && Number(env.UV_THREADPOOL_SIZE || threadsMin) < threadsMin,
-      `UV_THREADPOOL_SIZE=${env.UV_THREADPOOL_SIZE}: the engine blocks a thread for each of STORE_CONNECTIONS and READER_CONNECTIONS, and files wait behind its queries`,
+      `UV_THREADPOOL_SIZE=${env.UV_THREADPOOL_SIZE}: STORE_CONNECTIONS and READER_CONNECTIONS block one thread each, so reading files waits for queries`,
       `set it to at least ${threadsMin}`,
     ],
     ...(PROFILE === 'distributed' ? unencrypted(config) : []),
@@ -147,7 +138,7 @@ function dangers(env: Environment, config: Config, memoryBytes: number): Danger[
   return rules.flatMap(([isDanger, ...danger]) => (isDanger ? [danger] : []));
 }
 
-/** Passwords that cross the public internet in the clear. */
+/** Passwords that travel unencrypted over the public internet. */
 function unencrypted(config: Config): (readonly [isDanger: boolean, ...Danger])[] {
   const clickHouse = new URL(config.CLICKHOUSE_URL);
   const redis = new URL(config.REDIS_URL);
@@ -183,5 +174,5 @@ function isPublicHost(host: string): boolean {
   return isIP(bare) === 0 ? bare !== '' && !PRIVATE_NAME.test(bare) : isPublicAddress(bare);
 }
 
-/** What the system lets this process have, which in a container is less than the machine has. */
+/** The memory that this process may use. In a container that is less than the machine has. */
 const memoryOfMachine = () => Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);

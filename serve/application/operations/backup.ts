@@ -10,28 +10,32 @@ import { sql } from '../../../infra/sql.ts';
 import { VERSION } from '../../../infra/version.ts';
 import { operation } from './operation.ts';
 
-/** What an archive is packed from. */
+/** The directory that is packed into an archive. */
 const partOf = (archive: string) => `${archive}.part`;
 
-/** Links are followed: of the path as far as it is there. */
+/** Follows links in the part of the path that exists. */
 function isWithin(directory: string, path: string): boolean {
-  let there = path;
-  while (!existsSync(there)) there = dirname(there);
-  return !/^\.\.(?:\/|$)/.test(relative(realpathSync(directory), realpathSync(there)));
+  let existing = path;
+  while (!existsSync(existing)) existing = dirname(existing);
+  return !/^\.\.(?:\/|$)/.test(relative(realpathSync(directory), realpathSync(existing)));
 }
 
-/** Writes a backup of the data directory into another one or into an archive, while it is in use. */
+/** Writes a backup of the data directory into a directory or an archive, also while it is in use. */
 export const backup = operation<CopyProgress>()({
-  /** An absolute path: the process that runs this may be in another directory. */
+  /** Absolute, since the process that runs this may have another working directory. */
   input: z.object({ path: z.string().startsWith('/') }),
   run: async ({ runtime, config }, { path }, { onProgress, signal }) => {
-    if (isArchive(path) && existsSync(path)) throw new ProductError('usage', `${path} is there already`);
+    if (isArchive(path) && existsSync(path))
+      throw new ProductError('usage', `${path} already exists: choose another name, or delete it`);
     if (isWithin(config.DATA_DIR, path))
-      throw new ProductError('usage', `${path} is in the data directory, and would be lost with it`);
+      throw new ProductError(
+        'usage',
+        `${path} is in the data directory and would be lost with it: choose a path outside`,
+      );
     if (isArchive(path) && existsSync(partOf(path)))
       throw new ProductError(
         'usage',
-        `${partOf(path)} is there: another backup writes it, or was interrupted, and then you can delete it`,
+        `${partOf(path)} already exists: if no other backup is running, an interrupted one left it, and you can delete it`,
       );
     const frozen = await runtime.freeze();
     try {

@@ -13,11 +13,11 @@ interface CheckProgress {
 interface CheckResult {
   readonly tables: number;
   readonly parts: number;
-  /** All that is damaged, with what was found before. */
+  /** All damaged files, including those that were found earlier. */
   readonly damage: readonly Damage[];
 }
 
-/** Reads every part of every table and compares it with its checksums, and the stored log. */
+/** Verifies the checksums of every part of every table, and the stored log. */
 export const check = operation<CheckProgress>()({
   input: z.object({}),
   run: async ({ runtime }, _input, { onProgress, signal }): Promise<CheckResult> => {
@@ -58,7 +58,7 @@ async function faultOf(
     return failed ? failed.message.slice(0, FAULT_CHARACTERS) : null;
   } catch (error) {
     const reason = reasonOf(error);
-    // A merge replaced the part meanwhile, and has read all of it.
+    // A merge has replaced the part, and has therefore read all of it.
     return /NO_SUCH_DATA_PART/.test(reason) ? null : reason.slice(0, FAULT_CHARACTERS);
   }
 }

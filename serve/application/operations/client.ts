@@ -12,9 +12,9 @@ import {
   type ResultOf,
 } from './operations.ts';
 
-/** Calls operations, whichever process runs them. */
+/** Calls operations in this process or in a server. */
 export interface OperationClient {
-  /** Where the operations run, for people. */
+  /** The data directory or store, for display. */
   readonly location: string;
   call<Name extends OperationName>(
     name: Name,
@@ -58,7 +58,7 @@ export class LocalClient implements OperationClient {
 
 const NEVER = new AbortController().signal;
 
-/** What is wrong with a value of a list is told in words of its own; its place in the operation's input helps nobody. */
+/** For an item of a list the message alone is clear, without its position in the input. */
 function wrongInput(error: z.ZodError): ProductError {
   const [issue] = error.issues;
   const isInList = typeof issue?.path.at(-1) === 'number';

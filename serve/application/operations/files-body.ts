@@ -2,8 +2,8 @@ import { Readable } from 'node:stream';
 import { ProductError } from '../../../infra/errors.ts';
 import type { OpenSource } from '../../../ingest/sources/publish.ts';
 
-// Any number of files of any size in the body of one call: of each its name, then its pieces, each behind its length
-// in four bytes, and a length of zero.
+// The format of several files in one body: for each file its name, its chunks and an end marker. A length of four bytes
+// precedes the name and each chunk; the end marker is a length of zero.
 
 const LENGTH_BYTES = 4;
 /** Longer than any path that a system accepts. */
@@ -16,7 +16,7 @@ function lengthOf(bytes: number): Buffer {
   return head;
 }
 
-/** Each file is opened when its turn comes. */
+/** Opens each file when it is written. */
 export async function* packFiles(files: Iterable<OpenSource>): AsyncGenerator<Buffer> {
   for (const { name, bytes } of files) {
     const text = Buffer.from(name);
@@ -31,7 +31,7 @@ export async function* packFiles(files: Iterable<OpenSource>): AsyncGenerator<Bu
   }
 }
 
-/** The files of a body, one after the other: what is left of one is passed over when the next is asked for. */
+/** The files of a body, one after the other. Requesting the next file skips the rest of the current one. */
 export async function* unpackFiles(body: Readable): AsyncGenerator<OpenSource> {
   const bytes = new Bytes(body);
   try {
@@ -41,9 +41,9 @@ export async function* unpackFiles(body: Readable): AsyncGenerator<OpenSource> {
       if (name === null) throw cutOff();
       const file = { isWhole: false };
       const pieces = piecesOf(bytes, file);
-      yield { name: name.toString('utf8'), bytes: Readable.from(following(pieces), { objectMode: false }) };
+      yield { name: name.toString('utf8'), bytes: Readable.from(copyOf(pieces), { objectMode: false }) };
       for await (const _ of pieces);
-      // What failed may have been told to a reader who had given the file up.
+      // The reader of the file may have stopped before the failure.
       if (!file.isWhole) throw bytes.failure ?? cutOff();
     }
   } finally {
@@ -69,18 +69,18 @@ async function* piecesOf(bytes: Bytes, file: { isWhole: boolean }): AsyncGenerat
   }
 }
 
-/** Whoever stops reading these does not end the others. */
-async function* following(pieces: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+/** A reader that stops ends only the copy, not the generator of the body. */
+async function* copyOf(pieces: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   for (let next = await pieces.next(); !next.done; next = await pieces.next()) yield next.value;
 }
 
 const cutOff = () => new ProductError('usage', 'body: it ends within a file');
 
-/** A stream, read by lengths. */
+/** Reads a stream by lengths. */
 class Bytes {
   readonly #chunks: AsyncIterator<Buffer>;
   #chunk: Buffer = Buffer.alloc(0);
-  /** Why it cannot be read further. */
+  /** The error of the stream. */
   failure: unknown;
 
   constructor(stream: Readable) {
@@ -102,7 +102,7 @@ class Bytes {
     return piece;
   }
 
-  /** Null at the end of the stream, where nothing of it has come. */
+  /** Null at the end of the stream. Throws if the stream ends within the requested bytes. */
   async exactly(length: number): Promise<Buffer | null> {
     const pieces: Buffer[] = [];
     for (let missing = length; missing > 0; ) {

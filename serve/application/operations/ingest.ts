@@ -15,16 +15,16 @@ import type { Pipeline } from '../compose/compose.ts';
 import { unpackFiles } from './files-body.ts';
 import { type CallContext, operation } from './operation.ts';
 
-/** Kinds of reasons in one report; further ones are counted. */
+/** Reasons in one report; further reasons are only counted. */
 const REASONS_MAX = 100;
 
-/** The result of ingesting sources. Blocks and snapshots are those that were stored. */
+/** The result of ingesting sources. Counts stored blocks and snapshots. */
 export interface IngestReport extends IngestSummary {
   readonly refused_facts: number;
   readonly reasons_total: number;
-  /** Why lines were refused, the most frequent reasons first; rare ones of many are left out. */
+  /** The most frequent reasons first, at most REASONS_MAX. */
   readonly reasons: readonly { readonly reason: string; readonly lines: number }[];
-  /** Files that seem to be of another chain than they were taken for. */
+  /** Files that may belong to another chain. */
   readonly foreign_addresses: readonly ForeignAddresses[];
 }
 
@@ -40,12 +40,9 @@ interface ForeignAddresses {
 
 const demo = z.boolean().default(false);
 
-/** Loads the body of the call; the metrics that depend on it are computed afterwards. */
+/** Loads the body of the call. Metrics are computed later. */
 export const ingest = operation<IngestSummary>()({
-  /**
-   * `name` is the path of the source; `chain` that of its bare blocks, when the name does not tell; `firstLine` as
-   * publishing takes it; `demo` says that this is part of the demo data.
-   */
+  /** `chain` is the chain of bare blocks, for sources whose `name` does not contain it. */
   input: z.object({
     name: z.string(),
     chain: z.string().optional(),
@@ -58,7 +55,7 @@ export const ingest = operation<IngestSummary>()({
   },
 });
 
-/** Loads files one after the other; `chain` is that of the bare blocks of all of them. */
+/** Loads files one after the other. `chain` is the chain of all bare blocks. */
 export const ingestFiles = operation<IngestSummary>()({
   input: z.object({ chain: z.string().optional(), demo }),
   async run(pipeline, of, { body, files, ...context }): Promise<IngestReport> {
@@ -73,7 +70,7 @@ async function load(
   { onProgress, signal }: Pick<CallContext<IngestSummary>, 'onProgress' | 'signal'>,
 ): Promise<IngestReport> {
   const { store, location } = pipeline.runtime;
-  // Only the embedded profile makes demo data; the log of the other one takes blocks while its store does not answer.
+  // Only the embedded profile has demo data. A distributed process must accept blocks while its store is unavailable.
   if (!demo && pipeline.config.PROFILE === 'embedded' && (await readDemoMark(store)) !== null)
     throw demoRefusal(location);
   if (chain !== undefined) findChain(pipeline.registry, chain);
@@ -81,23 +78,23 @@ async function load(
   const found: ForeignAddress[] = [];
   const onForeignAddress = (one: ForeignAddress) => found.push(one);
   const summary = await pipeline.ingestAll(ofChain(sources, chain), { run, onProgress, onForeignAddress });
-  // Some lines are refused only when they are loaded, maybe by other processes, and maybe by none.
+  // The loader, which may be another process, refuses some lines.
   await pipeline.waitUntilLoaded(signal);
-  const foreign_addresses = await newlyForeign(store, run, found);
+  const foreign_addresses = await newForeignAddresses(store, run, found);
   return { ...(await reportOf(store, run, summary)), foreign_addresses };
 }
 
-/** A source that prints one prefix for all chains is told of once, and not with every file of it. */
-async function newlyForeign(
+/** Reports a foreign prefix of a chain only in the first run that contains it. */
+async function newForeignAddresses(
   store: Store,
   run: string,
   found: readonly ForeignAddress[],
 ): Promise<ForeignAddresses[]> {
   const kinds = [...Map.groupBy(found, ({ chain, prefix }) => `${chain.name} ${prefix}`).values()];
-  const told = kinds.map(async ([first, ...others]): Promise<ForeignAddresses[]> => {
+  const reported = kinds.map(async ([first, ...others]): Promise<ForeignAddresses[]> => {
     const { file, chain, prefix } = first as ForeignAddress;
     const of = { relay_chain: chain.relay_chain, chain: chain.name };
-    // What is loaded is loaded: where it cannot be told whether this is new, it is told.
+    // The files are loaded already, so a failed query must not fail the call: it reports the prefix again.
     const before = await readPrintedPrefixes(store, { ...of, notOfRun: run }).catch(
       ignore('ingest.prefixes', []),
     );
@@ -105,14 +102,14 @@ async function newlyForeign(
     const files = { files: 1 + others.length, first_file: file };
     return [{ ...of, prefix, own_prefix: chain.ss58_prefix, ...files }];
   });
-  return (await Promise.all(told)).flat();
+  return (await Promise.all(reported)).flat();
 }
 
 async function* ofChain(sources: OpenSources, chain: string | undefined): AsyncGenerator<OpenSource> {
   for await (const source of sources) yield chain === undefined ? source : { ...source, chain };
 }
 
-/** Lines that were refused by the loader have been counted as blocks or snapshots before: the store corrects that. */
+/** Subtracts lines that the loader refused after they were counted as blocks or snapshots. */
 async function reportOf(
   store: Store,
   run: string,

@@ -11,13 +11,12 @@ import { SocketClient } from './socket-client.ts';
 const TRIES = 10;
 const BETWEEN_TRIES_MS = 200;
 
-/** The roles of a command where other processes load and compute. */
+/** The roles of a command in the distributed profile. */
 const COMMAND_ROLES: ReadonlySet<ProcessRole> = new Set(['ingest']);
 
 /**
- * Runs operations in the server that has locked the data directory, or else in this process. The distributed profile
- * locks no directory: there every command works on the shared services by itself. `onNoStore` is called before a store
- * is made where none is.
+ * Runs operations in the server that has locked the data directory, or in this process if there is none. In the distributed
+ * profile every command uses the shared services itself. `onNoStore` is called before a new store is created.
  */
 export async function openOperations(config: Config, onNoStore: () => void): Promise<OperationClient> {
   if (config.PROFILE === 'distributed') {
@@ -32,7 +31,11 @@ export async function openOperations(config: Config, onNoStore: () => void): Pro
     } catch (error) {
       if (!(error instanceof ProductError) || error.code !== 'store_in_use') throw error;
       if (tries === TRIES) {
-        throw new ProductError('store_in_use', `${error.message}, which accepts no commands`, error.detail);
+        throw new ProductError(
+          'store_in_use',
+          `${error.message}, and does not accept commands`,
+          error.detail,
+        );
       }
     }
     await setTimeout(BETWEEN_TRIES_MS);

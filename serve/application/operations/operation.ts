@@ -3,11 +3,11 @@ import type { z } from 'zod';
 import type { OpenSource } from '../../../ingest/sources/publish.ts';
 import type { Pipeline } from '../compose/compose.ts';
 
-/** What accompanies a call besides its input. */
+/** The streams and callbacks of a call. */
 export interface CallContext<Progress> {
   /** Bytes that the operation reads, such as a file to ingest. */
   readonly body: Readable;
-  /** Files, where the caller is in this process; from another one they come in the body. */
+  /** Files of a caller in this process. Another process sends them in the body. */
   readonly files?: Iterable<OpenSource> | undefined;
   readonly onProgress: (step: Progress) => void;
   /** Aborted when the caller hangs up. */

@@ -42,12 +42,12 @@ const NOTHING = z.object({});
 const height = z.int().min(0);
 
 const PROGRESS_MS = 200;
-/** Of a chain; beyond that its source serves too little of it. */
+/** Skipped heights of a chain; a source that fails at more is unusable. */
 const SKIPPED_HEIGHTS_MAX = 10_000;
 
 /** Ranges of missing heights in one answer; the caller asks again for the rest. */
 const MISSING_RANGES_MAX = 10_000;
-/** Of skipped snapshots, for each chain. */
+/** Ranges of skipped snapshots of each chain. */
 const SKIPPED_RANGES_MAX = 1000;
 
 /** Every operation of an operator, by its name. A command calls them; `client.ts` says where they run. */
@@ -57,10 +57,10 @@ export const operations = {
   check,
   backup,
 
-  /** What was found damaged so far. */
+  /** Damaged files that were found until now. */
   damage: operation()({ input: NOTHING, run: async ({ runtime }) => runtime.damage.list() }),
 
-  /** What the process that runs this finds wrong with itself and its store. */
+  /** The findings of this process about its settings and store. */
   diagnose: operation()({
     input: NOTHING,
     run: (pipeline) => diagnoseProcess(pipeline, process.env),
@@ -80,7 +80,7 @@ export const operations = {
       }),
   }),
 
-  /** Heights of a range that are not stored, holes between stored ones first. */
+  /** Heights of a range that are not stored, gaps between stored ones first. */
   missingHeights: operation()({
     input: z.object({
       chain: z.string(),
@@ -100,7 +100,7 @@ export const operations = {
     run: ({ runtime, registry }, { chain }) => readSkippedHeights(runtime.store, placeOf(registry, chain)),
   }),
 
-  /** Stores that heights were tried in vain. */
+  /** Records heights that could not be fetched. */
   noteSkippedHeights: operation()({
     input: z.object({
       chain: z.string(),
@@ -113,14 +113,14 @@ export const operations = {
     },
   }),
 
-  /** The kinds of snapshot that are stored of a chain, by day; both days are included. */
+  /** The stored kinds of snapshot of a chain by day; both days are inclusive. */
   storedSnapshots: operation()({
     input: z.object({ chain: z.string(), from: z.iso.date(), to: z.iso.date() }),
     run: ({ runtime, registry }, { chain, ...days }) =>
       readStoredSnapshots(runtime.store, placeOf(registry, chain), days),
   }),
 
-  /** What nodes did not give of the state of days, of one chain or of all. */
+  /** Snapshots that nodes could not provide, of one chain or of all. */
   skippedSnapshots: operation()({
     input: z.object({ chain: z.string().optional() }),
     run: ({ runtime, registry }, { chain }) =>
@@ -131,7 +131,7 @@ export const operations = {
       ),
   }),
 
-  /** Stores what a node did not give of the state of days. */
+  /** Records snapshots that a node could not provide. */
   noteSkippedSnapshots: operation()({
     input: z.object({
       chain: z.string(),
@@ -156,7 +156,7 @@ export const operations = {
     run: ({ runtime }, request) => storedDays(runtime.store, request),
   }),
 
-  /** Pauses computation until the caller hangs up: days that many files change are computed once. */
+  /** Pauses computation until the caller hangs up, so that days which several files change are computed once. */
   pauseCompute: operation<object>()({
     input: NOTHING,
     run: ({ aggregator }, _input, { onProgress, signal }) =>
@@ -167,20 +167,20 @@ export const operations = {
       }),
   }),
 
-  /** Resolves when everything that was ingested before is computed, and returns the metrics that fail. */
+  /** Resolves when all data that were ingested before are computed. Returns the failed metrics. */
   waitUntilComputed: operation<ComputeProgress>()({
     input: NOTHING,
     run: async (pipeline, _input, { onProgress }) => ({
-      failed_metrics: await watched(pipeline, onProgress, () => pipeline.settled()),
+      failed_metrics: await withProgress(pipeline, onProgress, () => pipeline.settled()),
     }),
   }),
 
   rebuild: operation<ComputeProgress>()({
-    /** Metrics by any of their names, all when empty; `until` is exclusive. */
+    /** `metrics` by any of their names; all if empty. `until` is exclusive. */
     input: z.object({ metrics: z.array(z.string()), from: z.iso.date(), until: z.iso.date() }),
     run: async (pipeline, { metrics: names, from, until }, { onProgress }) => {
       const metrics = findMetrics(names);
-      const windows = await watched(pipeline, onProgress, () =>
+      const windows = await withProgress(pipeline, onProgress, () =>
         pipeline.aggregator.rebuild(metrics, from, until),
       );
       return { metrics: metrics.map((metric) => metric.name), windows };
@@ -198,8 +198,8 @@ export const operations = {
   }),
 
   /**
-   * What the rows of an export lack, asked before them: they may hold more than is told, and never less. `begins` is the
-   * first day of its path where days before it are stored and the request names none.
+   * The data that the rows of an export lack. Call it before the export, so that it never reports too little. `begins` is the
+   * first day of the path, if earlier days are stored and the request has no dates.
    */
   pendingRows: operation()({
     input: exportRequest,
@@ -219,21 +219,21 @@ export const operations = {
 
   users: operation()({
     input: usersRequest,
-    run: async (pipeline, order) => {
-      // With what checks passwords and signatures of wallets, which no other operation needs.
+    run: async (pipeline, request) => {
+      // Imported here, because only this operation needs the libraries for passwords and wallets.
       const { handleUsersRequest } = await import('../../accounts/operator.ts');
-      return handleUsersRequest(pipeline.accounts(), order);
+      return handleUsersRequest(pipeline.accounts(), request);
     },
   }),
 
   applications: operation()({
     input: applicationsRequest,
-    run: async (pipeline, order) => handleApplicationsRequest(pipeline.accounts(), order),
+    run: async (pipeline, request) => handleApplicationsRequest(pipeline.accounts(), request),
   }),
 
   signingKeys: operation()({
     input: signingKeysRequest,
-    run: async (pipeline, order) => handleSigningKeysRequest(pipeline.accounts(), order),
+    run: async (pipeline, request) => handleSigningKeysRequest(pipeline.accounts(), request),
   }),
 
   deadLetters: operation()({
@@ -256,7 +256,7 @@ export const operations = {
     },
   }),
 
-  /** Facts that were refused inside stored blocks, and how many there are of all chains. */
+  /** Refused facts of stored blocks, and their number over all chains. */
   refusedFacts: operation()({
     input: z.object({ chain: z.string().optional(), limit: z.int().min(1).max(10_000) }),
     run: async ({ runtime: { store }, registry }, { chain, limit }) => {
@@ -291,7 +291,8 @@ export type ProgressOf<Name extends OperationName> = Parameters<
   Parameters<Operations[Name]['run']>[2]['onProgress']
 >[0];
 
-async function watched<Result>(
+/** Reports the progress of the computation while `work` runs. */
+async function withProgress<Result>(
   { aggregator }: Pipeline,
   onProgress: (progress: ComputeProgress) => void,
   work: () => Promise<Result>,

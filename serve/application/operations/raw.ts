@@ -15,25 +15,24 @@ import { packFiles } from './files-body.ts';
 import { operation } from './operation.ts';
 
 const days = { from: z.iso.date().default(FIRST_DAY), until: z.iso.date().default(LAST_DAY) };
-/** Of the engine's memory, what one statement may take: two are written at once, beside all other work. */
+/** The part of the engine's memory for one statement. Two run at the same time, beside all other work. */
 const MEMORY_SHARE = 0.25;
 const DAYS_MAX = 31;
 const table = z.enum([...rawData.keys()] as [string, ...string[]]);
 const place = { relay_chain: z.enum(RELAY_CHAINS), chain: z.string() };
 
-/** A day that has raw rows of a stream, or had some, and the number of its newest change. */
+/** A day with changes of a stream, and the number of the newest change. */
 export interface ChangedDay {
   readonly date: string;
   readonly stream: DirtyStream;
   readonly changed: string;
 }
 
-/** The dirty days of all changes, whatever they changed. */
 const changes = ({ from, until }: { readonly from: string; readonly until: string }) =>
   sql`${dirtyDays} AS dirty WHERE stream != ${UNTIMED} AND pallet IN ('', ${ANY_PALLET}) AND dirty.day >= ${from} AND dirty.day <= ${until}`;
 
 export const rawOperations = {
-  /** The chains that have raw rows of these days, of those that are named or of all. */
+  /** The chains with raw rows in a range of days. `chains` restricts them, unless it is empty. */
   rawChains: operation()({
     input: z.object({ chains: z.array(z.string()), ...days }),
     run: async ({ runtime, registry }: Pipeline, { chains, ...range }) => {
@@ -46,9 +45,9 @@ export const rawOperations = {
   }),
 
   /**
-   * The days of a chain, and the number up to which every change is in the store: what loads meanwhile has a higher
-   * one, so a day that is read after this and whose newest change is not higher is whole. Of days before `deletable`
-   * raw rows may be deleted.
+   * The days of a chain. All changes up to the number `loaded` are stored, and concurrent loads get higher numbers. So if the
+   * newest change of a day is not above `loaded`, rows that are read later are complete. Retention may delete rows of days
+   * before `deletable`.
    */
   rawDays: operation()({
     input: z.object({ ...place, ...days }),
@@ -65,10 +64,9 @@ export const rawOperations = {
   }),
 
   /**
-   * The rows of a table of one chain as a Parquet file for each of some days, packed; a file without a byte is a day
-   * without rows. They are the first of the days, as many as are small enough to be made together: ask again for the
-   * others. Throws `input_missing` when some rows may be deleted: an export takes hours, and would replace a whole file
-   * by what is left.
+   * One Parquet file per day with the rows of a table and chain; an empty file means a day without rows. The answer contains
+   * the first of the requested days, as many as fit into one statement: call again for the others. Throws `input_missing` if
+   * retention may have deleted rows, since an export must not replace a complete file by an incomplete one.
    */
   rawRows: operation()({
     isStream: true,
@@ -76,13 +74,13 @@ export const rawOperations = {
     run: async ({ runtime: { store }, config }: Pipeline, { table, dates, ...of }) => {
       const { frozen } = await readRetention(store);
       if (dates.some((date) => date < frozen.before) && isDeletable(table)) {
-        const reason = `rows of ${table} before ${frozen.before} are being deleted (RETENTION_RAW_DAYS); run it again for the others`;
+        const reason = `rows of ${table} before ${frozen.before} are being deleted (RETENTION_RAW_DAYS); run the command again for the other days`;
         throw new ProductError('input_missing', reason);
       }
       const limits = { memoryBytesMax: Math.floor(config.STORE_MEMORY_BYTES * MEMORY_SHARE) };
       const files = await rawFiles(store, { table: rawData.get(table) as RawTable, ...of, dates }, limits);
       const packed = Readable.from(packFiles(files), { objectMode: false });
-      // Also of a caller who leaves before the first byte.
+      // Closes the files even if the caller hangs up before the first byte.
       return packed.once('close', () => {
         for (const { bytes } of files) bytes.destroy();
       });

@@ -34,16 +34,16 @@ export class SocketClient implements OperationClient {
   ): Promise<ResultOf<Name>> {
     const { files, onProgress = () => undefined, signal } = context;
     const { body = Readable.from(files ? packFiles(files) : [], { objectMode: false }) } = context;
-    // A source that cannot be read to its end is the fault to report, not the call that broke off with it; a call that
-    // breaks off ends the body with its own error.
-    let [fault, broken]: unknown[] = [];
+    // An error of the source also aborts the call, but only the former is reported. A failed call destroys the body with its
+    // own error, which is not an error of the source.
+    let [sourceError, callError]: unknown[] = [];
     body.once('error', (error) => {
-      if (error !== broken) fault = error;
+      if (error !== callError) sourceError = error;
     });
-    const onBroken = (error: unknown) => {
-      broken = error;
+    const onCallError = (error: unknown) => {
+      callError = error;
     };
-    const answer = await this.#send({ name, input, onBroken }, body, signal);
+    const answer = await this.#send({ name, input, onCallError }, body, signal);
     if (answer.statusCode !== 200) throw fromWire(JSON.parse(await text(answer)) as WireError);
     if (answer.headers['content-type'] === 'application/octet-stream') return answer as never;
     try {
@@ -53,12 +53,12 @@ export class SocketClient implements OperationClient {
         else throw fromWire(line.error);
       }
     } catch (error) {
-      throw fault ?? (error instanceof ProductError ? error : gone());
+      throw sourceError ?? (error instanceof ProductError ? error : serverStopped());
     } finally {
       body.destroy();
       answer.destroy();
     }
-    throw gone();
+    throw serverStopped();
   }
 
   async close(): Promise<void> {}
@@ -67,8 +67,8 @@ export class SocketClient implements OperationClient {
     {
       name,
       input,
-      onBroken,
-    }: { readonly name: string; readonly input: object; readonly onBroken: (error: unknown) => void },
+      onCallError,
+    }: { readonly name: string; readonly input: object; readonly onCallError: (error: unknown) => void },
     body: Readable,
     signal?: AbortSignal,
   ): Promise<IncomingMessage> {
@@ -87,11 +87,11 @@ export class SocketClient implements OperationClient {
         resolve,
       );
       call.on('error', (error) => {
-        onBroken(error);
-        reject(gone());
+        onCallError(error);
+        reject(serverStopped());
       });
       body.once('error', reject);
-      // When the server ends the call early, its answer says why.
+      // If the server ends the call early, its answer contains the reason.
       pipeline(body, call).catch(ignore('operations.body'));
     });
   }
@@ -106,8 +106,8 @@ async function* linesOf(answer: IncomingMessage): AsyncGenerator<WireLine> {
   }
 }
 
-const gone = () =>
+const serverStopped = () =>
   new ProductError(
     'store_failed',
-    'the server stopped before it had answered; repeat the same command, nothing is loaded twice',
+    'the server stopped before it answered; run the same command again: nothing is loaded twice',
   );

@@ -7,20 +7,23 @@ import { join } from 'node:path';
 /** Kernels accept at most 104 to 108 bytes for the path of a socket. */
 const PATH_BYTES_MAX = 100;
 
-/** Where the socket of a data directory may be, best first: in it, or where paths are short and sockets allowed. */
+/**
+ * Possible paths of the socket of a data directory: in the directory or, if that path is too long or its file system allows
+ * no sockets, in the directory for temporary files.
+ */
 export function socketPaths(directory: string): string[] {
-  const beside = join(directory, 'control.sock');
+  const preferred = join(directory, 'control.sock');
   const hash = createHash('sha256').update(directory).digest('hex').slice(0, 16);
-  const aside = join(tmpdir(), `chain-metrics-${hash}.sock`);
-  return Buffer.byteLength(beside) <= PATH_BYTES_MAX ? [beside, aside] : [aside];
+  const temporary = join(tmpdir(), `chain-metrics-${hash}.sock`);
+  return Buffer.byteLength(preferred) <= PATH_BYTES_MAX ? [preferred, temporary] : [temporary];
 }
 
-/** The socket of the process that has opened the directory; null when none answers. */
+/** The socket of the process that has opened the directory; null if none answers. */
 export async function findSocket(directory: string): Promise<string | null> {
-  const [beside] = socketPaths(directory);
+  const [preferred] = socketPaths(directory);
   for (const path of socketPaths(directory)) {
-    // Any user may write into the directory for temporary files: the owner of the socket is checked there.
-    if ((path === beside || (await isOwn(path, directory))) && (await answers(path))) return path;
+    // Any user may create files in the directory for temporary files, so the owner of the socket is checked.
+    if ((path === preferred || (await isOwn(path, directory))) && (await answers(path))) return path;
   }
   return null;
 }
@@ -30,7 +33,7 @@ async function isOwn(path: string, directory: string): Promise<boolean> {
     const { uid } = await lstat(path);
     return uid === process.getuid?.() || uid === (await stat(directory)).uid;
   } catch {
-    // A path that cannot be looked at is not used.
+    // The socket does not exist, or its owner is unknown.
     return false;
   }
 }

@@ -14,16 +14,13 @@ import { type OperationName, operations } from './operations.ts';
 import { socketPaths } from './socket-path.ts';
 import { INPUT_HEADER, toWire, type WireLine } from './wire.ts';
 
-/**
- * The operators' socket. Its file permissions are its access control: who may write into the data directory may
- * call operations, so there are no keys.
- */
+/** The socket for commands. File permissions control access: every user who can write to the data directory can call it. */
 interface OperationSocket {
   readonly path: string;
   close(): Promise<void>;
 }
 
-/** Listens for calls. The caller has locked the directory, so a socket that is there belongs to a dead process. */
+/** Listens for calls. The caller has locked the directory, so an existing socket belongs to a dead process. */
 export async function openOperationSocket(
   client: OperationClient,
   directory: string,
@@ -33,7 +30,7 @@ export async function openOperationSocket(
   for (const path of socketPaths(directory)) {
     const app = buildApp(client, log);
     try {
-      // A path that is not there, or may not be seen, makes `listen` say so.
+      // If the path does not exist or is not accessible, `listen` reports it.
       if ((await lstat(path).catch(() => null))?.isSocket()) await rm(path);
       await app.listen({ path });
       await chmod(path, 0o600);
@@ -49,18 +46,18 @@ export async function openOperationSocket(
 function buildApp(client: OperationClient, log: FastifyBaseLogger): FastifyInstance {
   const app = Fastify({
     loggerInstance: log.child({ part: 'operations' }, { level: 'warn' }),
-    // A file may have any size and take any time; what is in flight ends with the server.
+    // Files may have any size and take any time. Open calls end with the server.
     bodyLimit: Number.MAX_SAFE_INTEGER,
     http: { maxHeaderSize: HEADER_BYTES_MAX },
     forceCloseConnections: true,
   }) as unknown as FastifyInstance;
   app.removeAllContentTypeParsers();
-  // The bytes are streamed: they are loaded as they come, and never held as a whole.
+  // Bodies are streamed, and never kept in memory as a whole.
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
   app.post<{ Params: { name: string } }>('/operations/:name', async (request, reply) => {
     const { name } = request.params;
     if (!Object.hasOwn(operations, name)) {
-      return reply.code(404).send(toWire(new ProductError('usage', `no operation is called ${name}`)));
+      return reply.code(404).send(toWire(new ProductError('usage', `there is no operation ${name}`)));
     }
     return answer(client, name as OperationName, request, reply);
   });
@@ -70,7 +67,7 @@ function buildApp(client: OperationClient, log: FastifyBaseLogger): FastifyInsta
 /** Room for the ids of ten thousand dead letters. */
 const HEADER_BYTES_MAX = 1024 * 1024;
 
-/** A stream is passed on; every other result is the last line of JSON, behind a line for each step of progress. */
+/** Sends a stream as it is. Any other result is the last line of JSON, after one line per step of progress. */
 async function answer(
   client: OperationClient,
   name: OperationName,
@@ -78,17 +75,17 @@ async function answer(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const lines = new PassThrough();
-  // The caller has hung up, which ends the operation below.
+  // The caller has hung up. The signal below ends the operation.
   lines.on('error', ignore('operations.lines'));
   const write = (line: WireLine) => {
     if (lines.writable) lines.write(`${JSON.stringify(line)}\n`);
   };
   const hungUp = new AbortController();
-  // Of the answer, not of the connection, which carries thousands of calls: `export-raw` asks for each file.
+  // Listen to the answer, not to the connection, which may carry thousands of calls.
   reply.raw.once('close', () => hungUp.abort());
   const input = JSON.parse(decodeURIComponent(String(request.headers[INPUT_HEADER] ?? '{}'))) as never;
   const call = client.call(name, input, {
-    body: request.body instanceof Readable ? separate(request.body) : Readable.from([]),
+    body: request.body instanceof Readable ? detachedBody(request.body) : Readable.from([]),
     onProgress: (progress: unknown) => write({ progress }),
     signal: hungUp.signal,
   });
@@ -115,10 +112,10 @@ async function answer(
   return reply.type('application/x-ndjson').send(lines);
 }
 
-/** The bytes of a request, for who may stop reading them: to destroy the request would take the connection, and the answer, along. */
-function separate(request: Readable): Readable {
+/** A copy of the body that an operation may destroy. Destroying the request would close the connection with its answer. */
+function detachedBody(request: Readable): Readable {
   const body = new PassThrough();
-  // Whoever reads it hears of the error; an operation that refused its input reads nothing.
+  // The reader of the body gets the error. An operation that refused its input has no reader.
   body.on('error', ignore('operations.body'));
   request.once('error', (error) => body.destroy(error));
   request.once('close', () => {

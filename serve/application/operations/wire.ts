@@ -1,13 +1,13 @@
 import { type ErrorCode, ProductError, reasonOf } from '../../../infra/errors.ts';
 
-/** A failure, as the socket carries it. */
+/** An error in the format of the socket. */
 export interface WireError {
   readonly code?: ErrorCode;
   readonly message: string;
   readonly detail?: string;
 }
 
-/** A line of an answer: progress while the operation runs, and last its result or its error. */
+/** A line of an answer. The last line is the result or the error. */
 export type WireLine =
   | { readonly progress: unknown }
   | { readonly result: unknown }
@@ -23,5 +23,5 @@ export function toWire(error: unknown): WireError {
 export const fromWire = ({ code = 'store_failed', message, detail }: WireError): ProductError =>
   new ProductError(code, message, detail);
 
-/** The header that carries the input of a call as JSON: its body may be a file of any size. */
+/** The header with the input of a call as JSON. The body is for files. */
 export const INPUT_HEADER = 'x-operation-input';

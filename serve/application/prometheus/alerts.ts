@@ -5,23 +5,23 @@ import type { AlertFigures } from '../../../aggregate/alerts/pipeline.ts';
 export function alertSeries(registers: Registry[], read: () => AlertFigures): () => void {
   const accepted = new Counter({
     name: 'chain_metrics_alert_deliveries_accepted_total',
-    help: 'Deliveries that this process has accepted: the log has them.',
+    help: 'Alert deliveries that this process has accepted and written to the log.',
     registers,
   });
   const outcomes = new Counter({
     name: 'chain_metrics_alert_outcomes_total',
-    help: 'Alerts of deliveries, and actions of users, that this process has decided on, by outcome; unmatched is a resolve or an acknowledgement without an open alert.',
+    help: 'Processed alerts and actions of users, by outcome; unmatched is a resolve or an acknowledgement without an open alert.',
     labelNames: ['outcome'],
     registers,
   });
   const setAside = new Counter({
     name: 'chain_metrics_alert_rows_set_aside_total',
-    help: 'Events and alerts that were stored without the part that the store refuses. Anything above 0 needs a look at the dead letters.',
+    help: 'Events and alerts that were stored without the part that the store refused. If it is above 0, see the dead letters.',
     registers,
   });
   const lost = new Counter({
     name: 'chain_metrics_alert_dead_letters_lost_total',
-    help: 'Dead letters of alerts that were not stored, because the store was away for too long.',
+    help: 'Dead letters of alerts that were lost because the store was unavailable for too long.',
     registers,
   });
   const bytes = new Gauge({
@@ -31,17 +31,17 @@ export function alertSeries(registers: Registry[], read: () => AlertFigures): ()
   });
   const cached = new Gauge({
     name: 'chain_metrics_alert_cached_bytes',
-    help: 'About how many bytes the alerts and deliveries in memory take.',
+    help: 'Approximate memory of cached alerts and deliveries, in bytes.',
     registers,
   });
   const failing = new Gauge({
     name: 'chain_metrics_alert_writer_failing',
-    help: 'Whether the newest attempt to store accepted alerts failed: 1 or 0.',
+    help: 'Whether the last attempt to store accepted alerts failed: 1 or 0.',
     registers,
   });
   const oldest = new Gauge({
     name: 'chain_metrics_alert_oldest_pending_seconds',
-    help: 'Time for which the oldest accepted alert waits for the store; 0 when none waits.',
+    help: 'Seconds that the oldest accepted alert has waited for the store; 0 if none waits.',
     registers,
   });
   return () => {

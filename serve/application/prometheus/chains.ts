@@ -6,9 +6,9 @@ import { sql } from '../../../infra/sql.ts';
 import { LABELLED_CHAINS_MAX, type LabelledChain, labelChains } from '../../../ingest/chains/chain-labels.ts';
 import { countSkippedHeights } from '../../../ingest/sources/skipped-heights.ts';
 
-const FOLDED = `of more than ${LABELLED_CHAINS_MAX} chains the last ones by name are one, other`;
+const FOLDED = `only the first ${LABELLED_CHAINS_MAX} chains by name have a series of their own, the rest share chain="other"`;
 
-/** Gauges of every chain; returns how they are read. */
+/** Registers the gauges of chains; the returned function reads them. */
 export function chainSeries(
   registers: Registry[],
   aggregator: Pick<Aggregator, 'chainsAsOf'>,
@@ -21,20 +21,20 @@ export function chainSeries(
   );
   const computed = gauge(
     'chain_metrics_chain_computed_timestamp_seconds',
-    'Time of the newest block of a chain that the metrics hold',
+    'Time of the newest block of a chain that is included in the metrics',
   );
   const skipped = gauge(
     'chain_metrics_skipped_heights',
     'Missing heights of a chain that its sources did not serve',
   );
   const set = <Row extends LabelledChain>(
-    of: Gauge,
+    gauge: Gauge,
     rows: readonly Row[],
     read: (row: Row) => number,
-    together: Together,
+    combine: Combine,
   ) => {
-    of.reset();
-    for (const { labels, value } of labelChains(rows, read, together)) of.set(labels, value);
+    gauge.reset();
+    for (const { labels, value } of labelChains(rows, read, combine)) gauge.set(labels, value);
   };
   return async (store) => {
     const stored = await store.rows<LabelledChain & { newest: number }>(
@@ -47,6 +47,7 @@ export function chainSeries(
   };
 }
 
-type Together = (values: readonly number[]) => number;
-const oldest: Together = (values) => Math.min(...values);
-const sum: Together = (values) => values.reduce((all, value) => all + value, 0);
+/** Makes one value of those of the chains that share a series. */
+type Combine = (values: readonly number[]) => number;
+const oldest: Combine = (values) => Math.min(...values);
+const sum: Combine = (values) => values.reduce((all, value) => all + value, 0);

@@ -4,7 +4,7 @@ import { readFailedMetrics } from '../../../aggregate/runner/failures.ts';
 import { PENDING_REASONS } from '../../../aggregate/runner/pending.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
 
-/** Gauges of the computation; returns how they are read. */
+/** Registers the gauges of the computation; the returned function reads them. */
 export function computeSeries(
   registers: Registry[],
   aggregator: Pick<Aggregator, 'jobs' | 'pending'>,
@@ -12,23 +12,23 @@ export function computeSeries(
 ): (store: Pick<Store, 'rows'>) => Promise<void> {
   const waiting = new Gauge({
     name: 'chain_metrics_compute_jobs_waiting',
-    help: 'Rounds of computation that wait.',
+    help: 'Waiting rounds of computation.',
     registers,
   });
   const failed = new Gauge({
     name: 'chain_metrics_compute_jobs_failed',
-    help: 'Rounds of computation that used up their tries.',
+    help: 'Rounds of computation that failed after all retries.',
     registers,
   });
   const pending = new Gauge({
     name: 'chain_metrics_pending_metrics',
-    help: 'Metrics whose rows lack loaded data, by the reason: loaded, never_computed, recipe_changed or failed.',
+    help: 'Metrics that lack loaded data, by reason: loaded, never_computed, recipe_changed or failed.',
     labelNames: ['reason'],
     registers,
   });
   const failing = new Gauge({
     name: 'chain_metrics_failed_metric_seconds',
-    help: 'Seconds since a metric has failed without a success; absent when it has not.',
+    help: 'Seconds since the first failure of a metric that still fails; absent for other metrics.',
     labelNames: ['metric'],
     registers,
   });

@@ -4,24 +4,24 @@ import { countDeadLetters } from '../../../ingest/dead-letters/dead-letters.ts';
 import type { LoadCounters } from '../../../ingest/load/loader-metrics.ts';
 import { countRefusedFacts } from '../../../ingest/raw/refused-facts.ts';
 
-/** Gauges of what was refused or damaged; returns how they are read. */
+/** Registers the gauges of refused and damaged data; the returned function reads them. */
 export function ingestSeries(
   registers: Registry[],
   damage: DamageList,
 ): (store: Pick<Store, 'rows'>) => Promise<void> {
   const letters = new Gauge({
     name: 'chain_metrics_dead_letters',
-    help: 'Refused lines that are kept.',
+    help: 'Stored dead letters: refused lines of input.',
     registers,
   });
   const refused = new Gauge({
     name: 'chain_metrics_refused_facts',
-    help: 'Facts that were refused inside blocks that are stored.',
+    help: 'Refused facts of stored blocks.',
     registers,
   });
   const damaged = new Gauge({
     name: 'chain_metrics_damage',
-    help: 'Faults that were found in stored data and that nobody has dealt with; `chain-metrics check` lists them.',
+    help: 'Damaged files that still exist; `chain-metrics check` lists them.',
     registers,
   });
   return async (store) => {
@@ -31,27 +31,27 @@ export function ingestSeries(
   };
 }
 
-/** Counters of what this process has loaded since its start; returns how they are read. */
+/** Registers the counters of loads by this process; the returned function reads them. */
 export function loadSeries(registers: Registry[], read: () => Readonly<LoadCounters>): () => void {
   const counters: Readonly<Record<keyof LoadCounters, Counter>> = {
     messages: new Counter({
       name: 'chain_metrics_load_messages_total',
-      help: 'Messages of the log that this process has loaded or refused.',
+      help: 'Messages of the log that this process loaded or refused.',
       registers,
     }),
     bytes: new Counter({
       name: 'chain_metrics_load_bytes_total',
-      help: 'Bytes of these messages.',
+      help: 'Bytes of the messages that this process loaded or refused.',
       registers,
     }),
     refused: new Counter({
       name: 'chain_metrics_load_refused_messages_total',
-      help: 'Messages that became dead letters.',
+      help: 'Messages that this process refused as dead letters.',
       registers,
     }),
     failures: new Counter({
       name: 'chain_metrics_load_errors_total',
-      help: 'Batches that failed and were delivered again.',
+      help: 'Batches that failed and were redelivered.',
       registers,
     }),
   };

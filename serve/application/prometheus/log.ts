@@ -3,26 +3,26 @@ import { memoizeFor } from '../../../infra/coordination/memoize-for.ts';
 import { withTimeout } from '../../../infra/coordination/with-timeout.ts';
 import type { Log } from '../../../infra/ports.ts';
 
-/** Age of the figures, and the time that a scrape waits for them. */
+/** Longest age of the lag, and longest wait of a scrape for it. */
 const LAG_MS_MAX = 5000;
 const WAIT_MS_MAX = 5000;
 /** Partitions of a topic that have a series of their own. */
 const PARTITIONS_MAX = 1000;
 
 /**
- * What waits on the log, read at a scrape. Any process that reaches the log exports it, so that it is known while
- * nothing loads. Resolves to false when the log does not answer in time; then the figures are those of an earlier scrape.
+ * Registers the gauges of unread messages. Every process that reaches the log exports them, so they exist while no process
+ * loads. The returned function resolves to false if the log does not answer in time; the gauges then keep their values.
  */
 export function logSeries(registers: Registry[], log: Pick<Log, 'lag'>): () => Promise<boolean> {
   const unread = new Gauge({
     name: 'chain_metrics_log_lag_messages',
-    help: 'Messages of a topic that its group has not consumed yet.',
+    help: 'Messages of a topic that the group has not consumed.',
     labelNames: ['topic', 'group'],
     registers,
   });
   const unreadOfPartition = new Gauge({
     name: 'chain_metrics_log_partition_lag_messages',
-    help: `Messages of a partition that the group has not consumed yet; of the first ${PARTITIONS_MAX} partitions of a topic.`,
+    help: `Messages of a partition that the group has not consumed; only the first ${PARTITIONS_MAX} partitions of a topic.`,
     labelNames: ['topic', 'group', 'partition'],
     registers,
   });

@@ -18,35 +18,35 @@ export interface ProcessSources {
 /** The longest wait of a scrape for the services that the process needs. */
 const READY_MS_MAX = 5000;
 
-/** Gauges of what a process is and whether it can work; returns how they are read. */
+/** Registers the gauges of a process and of the disk of its store; the returned functions read them. */
 export function processSeries(
   registers: Registry[],
   { store, health, roles, settings }: ProcessSources,
 ): { readReady(): Promise<void>; readStore(): Promise<void> } {
   const build = new Gauge({
     name: 'chain_metrics_build_info',
-    help: 'What this process runs; the value is 1. The engine is unknown until the store has answered.',
+    help: 'Version and configuration of this process as labels; always 1. The engine is unknown until the store has answered.',
     labelNames: ['version', 'revision', 'profile', 'roles', 'node', 'engine'],
     registers,
   });
   const ready = new Gauge({
     name: 'chain_metrics_ready',
-    help: 'Whether the process can do the work of its roles, as /health/ready says: 1 or 0.',
+    help: 'Whether the process is ready, as in /health/ready: 1 or 0.',
     registers,
   });
   const free = new Gauge({
     name: 'chain_metrics_store_disk_free_bytes',
-    help: 'Free bytes of the disk of the store; of several disks, of the fullest.',
+    help: 'Free bytes on the disk of the store; with several disks, on the fullest.',
     registers,
   });
   const size = new Gauge({
     name: 'chain_metrics_store_disk_size_bytes',
-    help: 'Size of that disk.',
+    help: 'Size of the disk of the store in bytes; with several disks, of the fullest.',
     registers,
   });
   const reserve = new Gauge({
     name: 'chain_metrics_store_disk_reserve_bytes',
-    help: 'Free bytes below which the process is not ready.',
+    help: 'Free disk space in bytes below which the process is not ready (DISK_FREE_BYTES_MIN).',
     registers,
   });
   reserve.set(settings.DISK_FREE_BYTES_MIN);

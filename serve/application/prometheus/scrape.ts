@@ -17,30 +17,30 @@ import { ingestSeries, loadSeries } from './ingest.ts';
 import { logSeries } from './log.ts';
 import { type ProcessSources, processSeries } from './process.ts';
 
-/** What the gauges read when Prometheus scrapes them. */
+/** The sources of the metrics. */
 export interface ScrapeSources extends ProcessSources {
   readonly clock: Clock;
   readonly log: Pick<Log, 'lag'>;
   readonly damage: DamageList;
   readonly aggregator: Pick<Aggregator, 'jobs' | 'pending' | 'chainsAsOf'>;
-  /** What this process has loaded since its start. */
+  /** Counters since the start of this process. */
   readonly loads: () => Readonly<LoadCounters>;
-  /** Of a process that receives alerts. */
+  /** Present in a process that receives alerts. */
   readonly alerts?: () => AlertFigures;
-  /** Queries of readers that wait, in a process that has readers. */
+  /** Waiting queries; present in a process that serves readers. */
   readonly readersWaiting?: () => number;
   /** Metrics that the domains record as things happen. */
   readonly metrics: readonly Metric[];
 }
 
-/** Gauges of libraries whose names say that they are counters. */
+/** Gauges of prom-client with the suffix of counters. */
 const MISNAMED = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
   'nodejs_active_resources_total',
 ];
 
-/** Serves metrics to Prometheus: of requests as they are answered, of the data at each scrape. */
+/** Serves GET /metrics. Gauges of the store and the log are read at each scrape. */
 export async function servePrometheus(app: FastifyInstance, sources: ScrapeSources): Promise<void> {
   const registers = [new Registry()] as [Registry];
   const [registry] = registers;
@@ -72,22 +72,22 @@ export async function servePrometheus(app: FastifyInstance, sources: ScrapeSourc
   );
 }
 
-/** Age of the metrics that are read from the services, and the time that a scrape waits for them. */
+/** Longest age of metrics that are read from services, and longest wait of a scrape for them. */
 const DATA_MS_MAX = 1000;
 const WAIT_MS_MAX = 5000;
 
-const EXAMPLE = `# HELP chain_metrics_dead_letters Refused lines that are kept.
+const EXAMPLE = `# HELP chain_metrics_dead_letters Stored dead letters: refused lines of input.
 # TYPE chain_metrics_dead_letters gauge
 chain_metrics_dead_letters 0
 `;
 
-/** What the process knows itself. */
+/** Metrics of this process. */
 function localSeries({ loads, alerts, readersWaiting }: ScrapeSources, registers: Registry[]): () => void {
   const readLoads = loadSeries(registers, loads);
   const readAlerts = alerts && alertSeries(registers, alerts);
   const waiting = new Gauge({
     name: 'chain_metrics_reader_queries_waiting',
-    help: 'Queries of readers that wait for their turn.',
+    help: 'Queries of readers that wait for a connection.',
     registers,
   });
   return () => {
@@ -97,12 +97,12 @@ function localSeries({ loads, alerts, readersWaiting }: ScrapeSources, registers
   };
 }
 
-/** What the services have to be asked for. */
+/** Metrics that are read from the store and the log. */
 function serviceSeries(sources: ScrapeSources, registers: Registry[]): () => Promise<void> {
   const { store, clock, log, damage, aggregator } = sources;
   const failures = new Counter({
     name: 'chain_metrics_scrape_failures_total',
-    help: 'Scrapes in which the data could not be read in time: their metrics are those of an earlier scrape.',
+    help: 'Scrapes that could not read the store or the log in time, and returned older values.',
     registers,
   });
   const { readReady, readStore } = processSeries(registers, sources);

@@ -42,7 +42,7 @@ describe('chain-metrics doctor --node', () => {
     expect(of('head')?.text).toMatch(/^finalized 63, [\d,]+ s old; best 0 blocks above it$/);
     expect(of('state')).toMatchObject({ state: 'ok', text: 'of every block from 1 on: an archive node' });
     expect(of('speed')?.text).toMatch(
-      /^[\d,]+ blocks\/s of \d+ kB, checked and decoded; the last 63 blocks are whole$/,
+      /^[\d,]+ blocks\/s of \d+ kB, checked and decoded; the last 63 blocks are complete$/,
     );
   });
 
@@ -53,22 +53,22 @@ describe('chain-metrics doctor --node', () => {
     expect(of('methods')).toMatchObject({ state: 'ok', text: 'archive_v1_, chainHead_v1_ (used)' });
     expect(of('head')?.text).toMatch(/^finalized 63, [\d,]+ s old; best 0 blocks above it$/);
     expect(of('state')).toMatchObject({ state: 'ok', text: 'of every block from 1 on: an archive node' });
-    expect(of('speed')?.text).toMatch(/the last 63 blocks are whole$/);
+    expect(of('speed')?.text).toMatch(/the last 63 blocks are complete$/);
   });
 
   test('says how far back a pruned node goes, and what it does not give', async () => {
     chain.prunedBelow = 40;
     const { of } = await diagnosed();
     chain.prunedBelow = 0;
-    expect(of('methods')).toMatchObject({ state: 'warning', text: 'it does not list its methods' });
+    expect(of('methods')).toMatchObject({ state: 'warning', text: 'the node does not list its methods' });
     expect(of('state')).toMatchObject({ state: 'warning', text: 'of the last 24 blocks, from 40 on' });
-    expect(of('speed')?.text).toContain('40 were not given: 1: ');
+    expect(of('speed')?.text).toContain('40 blocks failed: 1: ');
   });
 
   test('says what answers in place of a node', async () => {
     const { code, findings } = await diagnosed('ws://127.0.0.1:9');
     expect(code).toBe(1);
     expect(findings).toMatchObject([{ check: 'node', state: 'failed' }]);
-    expect(findings[0]?.remedy).toBe('start it, or correct the address; a Sidecar is no node');
+    expect(findings[0]?.remedy).toBe('start the node or correct the URL; a Sidecar is not a node');
   });
 });

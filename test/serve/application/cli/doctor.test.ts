@@ -31,9 +31,9 @@ it('goes on past settings that are wrong, and says what to do about each finding
   const env = { ...free, DATA_DIR: join(place.path, 'none'), CACHE_BYTES: 'much', DATADIR: '/x' };
   const { code, stdout } = await run(['doctor'], { env });
   expect(stdout).toMatch(
-    /^failed {3}settings +CACHE_BYTES=much: expected a whole number.*\n {10,}→ correct it/m,
+    /^failed {3}settings +CACHE_BYTES=much: expected a whole number.*\n {10,}→ correct or unset it/m,
   );
-  expect(stdout).toMatch(/^warning {2}settings +DATADIR is not read.*\n {10,}→ set DATA_DIR in its place$/m);
+  expect(stdout).toMatch(/^warning {2}settings +there is no setting DATADIR\n {10,}→ set DATA_DIR instead$/m);
   expect(stdout).toMatch(/1 warning, 1 failed$/m);
   expect(code).toBe(1);
 });
@@ -44,8 +44,8 @@ it('looks at a store that no process has open, and leaves it as it is', async ()
   expect(JSON.parse(made.stdout)).toEqual({ is_migrated: true });
   chmodSync(DATA_DIR, 0o755);
   const whole = await diagnosed({ DATA_DIR });
-  expect(whole.of('schema')?.text).toMatch(/^version \d+, that of this program$/);
-  expect(whole.of('store')?.text).toMatch(/^it answers; ClickHouse \d+\.\d+/);
+  expect(whole.of('schema')?.text).toMatch(/^version \d+, matches this program$/);
+  expect(whole.of('store')?.text).toMatch(/^answers; ClickHouse \d+\.\d+/);
   expect(whole.bad.map(({ check }) => check)).toEqual(['permissions']);
   // It tells of the permissions and does not change them.
   expect((await diagnosed({ DATA_DIR })).bad.map(({ check }) => check)).toEqual(['permissions']);
@@ -59,7 +59,7 @@ it('looks at a store that no process has open, and leaves it as it is', async ()
   const newer = await diagnosed({ DATA_DIR });
   expect(newer.of('schema')).toMatchObject({
     state: 'failed',
-    text: 'version 999, of a newer program than this one',
+    text: 'version 999, written by a newer program',
   });
   expect(newer.of('damage')).toMatchObject({
     text: expect.stringMatching(/log\.sqlite: alerts .* not processed yet: file is not a database$/),

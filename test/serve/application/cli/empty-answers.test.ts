@@ -30,7 +30,7 @@ it.each(FORMATS)(
     );
     expect(await said('--relay-chain', 'kusama')).toMatch(/no rows: no block of a chain of kusama is stored/);
     expect(await said('--chain', 'polkadot', '--from', '2026-01-01')).toMatch(
-      /no rows: nothing .* from 2026-01-01; .*gaps/,
+      /no rows: no matching data are stored from 2026-01-01; .*gaps/,
     );
     expect(await said('--chain', 'polkadot')).not.toMatch(/no rows/);
   },

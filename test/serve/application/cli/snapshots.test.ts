@@ -72,7 +72,7 @@ it('brings the state of each day, killed or not, and tells which days the node d
   expect(await storedIn(env)).toEqual(whole);
 
   const gaps = await run(['gaps'], { env });
-  expect(gaps.stdout).toContain('coretime-westend: days without a snapshot that a node did not give');
+  expect(gaps.stdout).toContain('coretime-westend: snapshots that a node could not provide');
   expect(gaps.stdout).toMatch(/coretime_config +2026-03-01 to 2026-03-02 +no sale has begun yet/);
   const third = await run(backfill(again.url), { env });
   // Only what was skipped is asked for again.

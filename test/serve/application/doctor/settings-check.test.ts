@@ -13,7 +13,7 @@ function found(env: Record<string, string>, memoryBytes = 16 * GIB): string[] {
 
 describe('the settings of a process', () => {
   it('are fine when all are known, within their ranges and safe together', () => {
-    const fine = ['ok all are known and within their ranges'];
+    const fine = ['ok all are valid'];
     expect(found({ HOME: '/root', PATH: '/bin', LOG_LEVEL: 'warn' })).toEqual(fine);
     expect(found({ CHAIN_METRICS_PORT: 'tcp://10.0.0.1:3000' })).toEqual(fine);
     expect(found({ PUBLIC_URL: 'https://metrics.example', TRUST_PROXY: '1' })).toEqual(fine);
@@ -49,8 +49,8 @@ describe('the settings of a process', () => {
       {
         check: 'settings',
         state: 'warning',
-        text: `${name} is not read: no setting is called that`,
-        remedy: `set ${meant} in its place`,
+        text: `there is no setting ${name}`,
+        remedy: `set ${meant} instead`,
       },
     ]);
   });
@@ -59,7 +59,7 @@ describe('the settings of a process', () => {
     '%s is left to other programs, or known',
     (name) => {
       const env = name === 'SECRETS_KEY_FILE' ? {} : { [name]: 'x' };
-      expect(found(env)).toEqual(['ok all are known and within their ranges']);
+      expect(found(env)).toEqual(['ok all are valid']);
     },
   );
 
@@ -68,18 +68,21 @@ describe('the settings of a process', () => {
     [{ HOST: '0.0.0.0' }, /PUBLIC_URL is not set/],
     [
       { HOST: '::', PUBLIC_URL: 'https://metrics.example', TRUST_PROXY: '1' },
-      /callers can invent their address/,
+      /callers can forge their address/,
     ],
-    [{ PUBLIC_URL: 'https://metrics.example' }, /share the limits of one address/],
+    [{ PUBLIC_URL: 'https://metrics.example' }, /share its limits/],
     [
       { PUBLIC_URL: 'https://metrics.example', TRUST_PROXY: '1', OAUTH_INSECURE_REDIRECTS: 'true' },
       /OAUTH_INSECURE_REDIRECTS/,
     ],
     [{ PROFILE: 'distributed' }, /SECRETS_KEY is not set/],
     [{ STORE_MEMORY_BYTES: String(15 * GIB) }, /the system may kill the process/],
-    [{ UV_THREADPOOL_SIZE: '4' }, /the engine blocks a thread for each/],
-    [{ UV_THREADPOOL_SIZE: '16', READER_CONNECTIONS: '20' }, /the engine blocks a thread for each/],
-    [{ KAFKA_BROKERS: 'a:1', REDIS_PREFIX: 'b' }, /reads none of KAFKA_BROKERS, REDIS_PREFIX/],
+    [{ UV_THREADPOOL_SIZE: '4' }, /STORE_CONNECTIONS and READER_CONNECTIONS block one thread each/],
+    [
+      { UV_THREADPOOL_SIZE: '16', READER_CONNECTIONS: '20' },
+      /STORE_CONNECTIONS and READER_CONNECTIONS block one thread each/,
+    ],
+    [{ KAFKA_BROKERS: 'a:1', REDIS_PREFIX: 'b' }, /ignores KAFKA_BROKERS, REDIS_PREFIX/],
     [
       {
         PROFILE: 'distributed',

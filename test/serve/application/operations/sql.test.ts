@@ -136,7 +136,7 @@ describe('a query of an operator', () => {
     const through = (query: string) => client.call('sql', { query, format: 'ndjson' });
     await expect(through('SELECT nothing')).rejects.toMatchObject({
       code: 'usage',
-      message: expect.stringMatching(/^ClickHouse does not run the query: .*nothing/),
+      message: expect.stringMatching(/^ClickHouse refused the query: .*nothing/),
     });
     expect(await text(await through('SELECT 1 AS one'))).toBe('{"one":1}\n');
     await socket.close();
