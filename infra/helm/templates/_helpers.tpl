@@ -2,7 +2,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" }}
 {{- end }}
 
-{{- /* The beginning of the name of every object. 40 characters leave room for a role and a follower. */}}
+{{- /* Name prefix of every object. 40 characters leave room for a role and a follower. */}}
 {{- define "chain-metrics.fullname" -}}
 {{- if .Values.fullnameOverride }}
 {{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}
@@ -13,7 +13,7 @@
 {{- end }}
 {{- end }}
 
-{{- /* What never changes of an object's labels. Arguments: root, and component where the object belongs to one. */}}
+{{- /* Selector labels. Arguments: root, and component if the object belongs to one. */}}
 {{- define "chain-metrics.selector" -}}
 app.kubernetes.io/name: {{ include "chain-metrics.name" .root }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -39,12 +39,12 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- .Values.serviceAccount.name | default (ternary (include "chain-metrics.fullname" .) "default" .Values.serviceAccount.create) }}
 {{- end }}
 
-{{- /* A value as the environment has it. Helm reads numbers of files as floats, and would write 33554432 as 3.3554432e+07. */}}
+{{- /* A value as text of the environment. Helm reads numbers as floats, and would write 33554432 as 3.3554432e+07. */}}
 {{- define "chain-metrics.text" -}}
 {{- if kindIs "float64" . }}{{ int64 . }}{{ else }}{{ . }}{{ end }}
 {{- end }}
 
-{{- /* The public address, by the Ingress. */}}
+{{- /* PUBLIC_URL, derived from the Ingress. */}}
 {{- define "chain-metrics.publicUrl" -}}
 {{ ternary "https" "http" (ne .Values.ingress.tlsSecret "") }}://{{ .Values.ingress.host }}
 {{- end }}
@@ -65,7 +65,7 @@ Arguments: root, own (the values of the role), decided.
 {{- toYaml $settings }}
 {{- end }}
 
-{{- /* The secrets of a component, as YAML: only servers use SECRETS_KEY. Arguments: root, component. */}}
+{{- /* The secrets of a component, as YAML. Only servers get SECRETS_KEY. Arguments: root, component. */}}
 {{- define "chain-metrics.secrets" -}}
 {{- $secrets := dict }}
 {{- range $name, $of := .root.Values.secrets }}

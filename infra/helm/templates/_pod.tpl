@@ -1,7 +1,7 @@
 {{- define "chain-metrics.secretsFolder" -}}/etc/chain-metrics/secrets{{- end }}
 {{- define "chain-metrics.chainsFolder" -}}/etc/chain-metrics/chains{{- end }}
 
-{{- /* The product's container without its probes. Arguments: root, component, own, decided, args. */}}
+{{- /* The container without probes. Arguments: root, component, own, decided, args. */}}
 {{- define "chain-metrics.container" -}}
 name: {{ .component }}
 image: {{ include "chain-metrics.image" .root }}
@@ -14,7 +14,7 @@ env:
   {{- end }}
   {{- end }}
   {{- range $name, $_ := include "chain-metrics.secrets" . | fromYaml }}
-  {{- /* A setting that is itself the name of a file gets the path; the others are read from a file by NAME_FILE. */}}
+  {{- /* A setting that names a file is set to the path; for others NAME_FILE is set. */}}
   {{- $isFile := or (hasSuffix "_FILE" $name) (eq $name "NODE_EXTRA_CA_CERTS") }}
   - { name: {{ ternary $name (printf "%s_FILE" $name) $isFile }}, value: {{ include "chain-metrics.secretsFolder" $ }}/{{ $name }} }
   {{- end }}
@@ -29,11 +29,11 @@ volumeMounts:
   {{- end }}
 {{- end }}
 
-{{- /* What all pods of the product share beside their containers. Arguments: root, component, decided. */}}
+{{- /* Common fields of all pods. Arguments: root, component, decided. */}}
 {{- define "chain-metrics.pod" -}}
 {{- $values := .root.Values }}
 automountServiceAccountToken: false
-# The variables of other Services could be taken for settings.
+# Variables of other Services could be mistaken for settings.
 enableServiceLinks: false
 securityContext: {{- toYaml $values.podSecurityContext | nindent 2 }}
 {{- with $values.imagePullSecrets }}
@@ -90,7 +90,7 @@ spec:
   revisionHistoryLimit: 3
   strategy:
     {{- if eq .role "ingest" }}
-    # The next process takes over the lease of each chain where this one left it.
+    # The next process continues each chain once the lease is free.
     type: Recreate
     {{- else }}
     type: RollingUpdate
@@ -122,7 +122,7 @@ spec:
         {{- end }}
     spec:
       serviceAccountName: {{ include "chain-metrics.serviceAccount" .root }}
-      # Longer than a stop may take with its delay.
+      # Longer than a stop can take, including its delay.
       terminationGracePeriodSeconds: {{ add (int $settings.STOP_SECONDS_MAX) (int $settings.STOP_DELAY_SECONDS) 5 }}
       {{- include "chain-metrics.pod" $of | nindent 6 }}
       {{- with $values.topologySpread }}
@@ -145,13 +145,13 @@ spec:
             - { name: http, containerPort: 3000 }
             {{- end }}
             - { name: operator, containerPort: 9464 }
-          # A start waits SERVICE_WAIT_SECONDS for its services; a minute is left for the rest.
+          # A start waits SERVICE_WAIT_SECONDS for its services; a minute more for the rest.
           startupProbe:
             httpGet: { path: /health/startup, port: operator }
             periodSeconds: 5
             timeoutSeconds: 6
             failureThreshold: {{ add 12 (div (add (int $settings.SERVICE_WAIT_SECONDS) 4) 5) }}
-          # A busy process gets a minute. No other service is asked, since a restart would not mend it.
+          # A busy process gets a minute. The probe checks no other service, since a restart would not help.
           livenessProbe:
             httpGet: { path: /health/live, port: operator }
             periodSeconds: 10
