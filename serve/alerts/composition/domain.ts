@@ -60,7 +60,7 @@ export interface AlertDomainDependencies {
   readonly metrics: AlertMetrics;
 }
 
-/** The parts of the alert domain. Routes and pages take those that they use. */
+/** The parts of the alert domain. Routes and pages pick the parts that they use. */
 export interface AlertDomain extends HeartbeatParts, IntegrationParts, OncallParts, Paging, SuppressionParts {
   readonly actions: AlertActions;
   readonly analytics: AlertAnalytics;

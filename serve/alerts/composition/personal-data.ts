@@ -79,10 +79,10 @@ export class AlertPersonalData implements PersonalData {
 
   async remove({ id, username, deleted_ms: marked_ms }: User): Promise<void> {
     const deleted_ms = this.#accounts.clock.now();
-    // An account that was emptied has no name any more; requests in flight may have written it after that.
+    // The row of a deleted account has no name, but requests in flight may have written the name later.
     const isNamed =
       username === '' ? sql`author_id = ${id} AND created_ms >= ${marked_ms}` : sql`created_by = ${username}`;
-    // Only in projects of the user: elsewhere the name is that of another person, since amtool sends any name.
+    // Only in projects of the user: amtool sends any name, so elsewhere it may belong to another person.
     await this.#clear<suppression.SilenceRow>(
       suppression.alertSilences,
       sql`${isNamed} AND created_by != 'deleted-user'

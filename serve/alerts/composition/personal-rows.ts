@@ -7,8 +7,8 @@ import * as suppression from '../model/suppression-tables.ts';
 import * as tables from '../model/tables.ts';
 
 /**
- * Rows of projects that name a user, by their key in the export. Contacts are not among them, because they are
- * encrypted. The user may have left the project, so the columns hold no content that others write.
+ * Rows of projects that name a user, by their key in the export. Contacts are missing here, because they are
+ * encrypted. The user may have left the project, so no column holds texts of others.
  */
 export const personalRows = ({ id }: User): Readonly<Record<string, PersonalRows>> => ({
   ...actionRows(id),

@@ -20,7 +20,7 @@ interface SuppressionDependencies {
   readonly onChanged: (projectId: string) => void;
 }
 
-/** Silences and maintenance windows, which keep alerts from paging. */
+/** Silences and maintenance windows: they suppress pages. */
 export interface SuppressionParts {
   readonly suppressor: Suppressor;
   readonly silences: Silences;

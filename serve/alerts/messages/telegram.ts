@@ -42,7 +42,7 @@ function cutUnits(text: string, unitsMax: number): string {
   return text.length <= unitsMax ? text : `${text.slice(0, unitsMax - 3).replace(/[\ud800-\udbff]$/, '')}...`;
 }
 
-/** Telegram refuses buttons whose link leads to no public host. */
+/** Telegram refuses buttons with a URL of a private host. */
 function isPublicUrl(text: string): boolean {
   const host = new URL(text).hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) !== 0) return isPublicAddress(host);

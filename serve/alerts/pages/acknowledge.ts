@@ -9,12 +9,12 @@ import type { AcknowledgeLink } from '../paging/acknowledge-links.ts';
 import type { LinkDetails } from '../paging/linked-pages.ts';
 import { severityTag, statusTag } from './frame.ts';
 
-/** A named parameter of a path may have 100 characters only. */
+/** A wildcard, because Fastify limits named parameters to 100 characters. */
 const PATH = '/acknowledge/*';
 
 const linkTextOf = (request: FastifyRequest): string => (request.params as { '*': string })['*'];
 
-/** The pages behind the links in messages. GET changes nothing, since scanners of mail follow links. */
+/** The pages behind the links in messages. GET changes nothing, because mail scanners follow links. */
 export function serveAcknowledgePages(
   pages: FastifyInstance,
   { acknowledgeLinks, linkedPages }: Pick<AlertDomain, 'acknowledgeLinks' | 'linkedPages'>,

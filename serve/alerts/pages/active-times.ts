@@ -1,4 +1,4 @@
-/** The active times of a rotation as a form has them: days of the week, and one stretch of the day. */
+/** The active times of a rotation in a form: days of the week, and one span of the day. */
 import type { Form } from '../../http/form.ts';
 import { textField } from '../../pages/fields.ts';
 import { type Html, html } from '../../pages/html.ts';

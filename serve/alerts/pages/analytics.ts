@@ -110,7 +110,7 @@ function datesBetween(from: number, until: number): string[] {
   return Array.from({ length: last - first + 1 }, (_, i) => isoDay((first + i) * DAY_MS));
 }
 
-/** A number with a bar whose length is relative to the largest number. */
+/** A number with a bar relative to the largest number. */
 function bar(value: number, largest: number): Html {
   const width = (100 * value) / Math.max(1, largest);
   return html`<span class="bar"><svg class="line-0" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect width="${width.toFixed(1)}" height="8" rx="1"/></svg>${value}</span>`;

@@ -9,7 +9,7 @@ import type { IntegrationSummary } from '../model/tables.ts';
 /** Placeholder of a key that cannot be shown again. */
 const NO_KEY = 'AUTHORIZATION_KEY';
 
-/** The addresses of an integration, and whole configurations of its senders; `key` is null after it was shown. */
+/** The URLs of an integration, and configurations for its senders. `key` is null after it was shown. */
 export function connectCard(
   url: string,
   integration: Pick<IntegrationSummary, 'id' | 'type' | 'preset'>,

@@ -27,6 +27,6 @@ export const waitingNote = ([last]: readonly ReceivedDelivery[], now: number): H
       : html`<p class="under spaced-below">Last delivery ${ago(last.at, now)}</p>`
   }</div>`;
 
-/** The card of the deliveries, which the script of the page keeps up to date. */
+/** The newest deliveries. The script of the page keeps the card up to date. */
 export const deliveryCard = (deliveries: readonly ReceivedDelivery[], project: string): Html =>
   html`<section class="card" data-part="deliveries"><h2>Recent deliveries</h2><p class="hint">The outcome of each alert in a delivery. Unmatched: it resolves or acknowledges an alert that is not open. Ignored: a rule of the integration ignores it. Left out: the sender cut the group at its maximum and does not send the rest. Group by more labels to avoid this.</p>${deliveryTable(deliveries, project)}</section>`;

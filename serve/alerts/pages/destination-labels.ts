@@ -13,7 +13,7 @@ interface DestinationLabel {
 
 const WEBHOOK_HINT = 'An http or https URL without credentials. It receives page events as JSON.';
 
-/** How pages name the types of channels and contacts, and their settings. */
+/** Labels of the types of channels and contacts, and of their settings. */
 export const DESTINATION_LABELS: Readonly<Record<DestinationType, DestinationLabel>> = {
   email: {
     label: 'E-mail',

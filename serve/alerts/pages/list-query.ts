@@ -27,7 +27,7 @@ export const SORT_LABELS: readonly (readonly [SortName, string])[] = [
   ['status-desc', 'By status'],
 ];
 
-/** Properties of an alert that its list shows as chips, by their names in the address. */
+/** Properties of an alert that the list shows as chips, by name of the URL parameter. */
 export const CHIPS = {
   service: 'Service',
   tool: 'Tool',
@@ -39,7 +39,7 @@ export type ChipName = keyof typeof CHIPS;
 export const CHIP_NAMES = Object.keys(CHIPS) as ChipName[];
 
 const VALUE_CHARACTERS_MAX = 300;
-/** Parameters that are texts, in the order in which an address has them. */
+/** Text parameters in the order of the URL. */
 const TEXTS = ['search', 'severity', 'assignee', 'integration', ...CHIP_NAMES] as const;
 type FilterName = (typeof TEXTS)[number];
 

@@ -2,7 +2,7 @@ import { table, timeOfEvent } from '../../pages/fields.ts';
 import { type Html, html } from '../../pages/html.ts';
 import type { CountedRefusal } from '../intake/refusals.ts';
 
-/** The card of the requests that an integration refused, which the script of the page keeps up to date. */
+/** The refused requests of an integration. The script of the page keeps the card up to date. */
 export const refusalCard = (refusals: readonly CountedRefusal[]): Html =>
   html`<section class="card" data-part="refusals"><h2>Refused requests</h2><p class="hint">Requests of the last 7 days that were refused, by reason. Most tools do not retry them. Anyone who knows the URL can send requests without the key. They are counted separately.</p>${table(
     {

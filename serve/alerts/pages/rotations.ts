@@ -17,8 +17,8 @@ const ROTATIONS = '/projects/:id/oncall/:schedule/rotations';
 /** Changes listed per person in a preview. */
 const STRETCHES_MAX = 8;
 
-/** A rotation whose form is shown; without an id it is a new one. */
-interface Opened {
+/** The form of a rotation. `rotation` is null for a new one. */
+interface RotationPage {
   readonly visit: Visit;
   readonly schedule: OncallSchedule;
   readonly rotation: { readonly id: string; readonly fields: RotationFields } | null;
@@ -61,7 +61,7 @@ async function open(
   { frame, schedules }: OnCallPageParts,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<Opened> {
+): Promise<RotationPage> {
   const visit = await frame.visit(request, reply, 'Maintainer');
   const { schedule: scheduleId, rotation: id } = request.params as { schedule: string; rotation: string };
   const schedule = await schedules.get(visit.membership.project.id, scheduleId);
@@ -73,7 +73,7 @@ async function open(
 async function edit(
   parts: OnCallPageParts,
   reply: FastifyReply,
-  opened: Opened,
+  opened: RotationPage,
   work: (options: EditOptions) => Promise<RotationEdit>,
 ): Promise<FastifyReply> {
   const { visit, schedule, rotation } = opened;
@@ -114,7 +114,7 @@ function lastMonday(now: number, { time_zone }: OncallSchedule): string {
 async function send(
   { clock, frame, members, users }: OnCallPageParts,
   reply: FastifyReply,
-  { visit, schedule, rotation }: Opened,
+  { visit, schedule, rotation }: RotationPage,
   { draft, error, changes }: FormState,
 ): Promise<FastifyReply> {
   const { request } = reply;

@@ -13,7 +13,7 @@ interface SenderSecretParts extends Pick<AlertDomain, 'integrations'> {
   readonly frame: ProjectFrame;
 }
 
-/** Takes the secret that a sender makes and signs with. */
+/** Saves the secret with which a sender signs. */
 export function serveSenderSecret(pages: FastifyInstance, { frame, integrations }: SenderSecretParts): void {
   pages.get(`${ONE}/secret`, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Maintainer');

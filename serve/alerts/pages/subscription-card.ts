@@ -3,7 +3,7 @@ import { type Html, html } from '../../pages/html.ts';
 import type { SnsSubscription } from '../model/tables.ts';
 import { ago } from './frame.ts';
 
-/** The subscriptions of topics of Amazon SNS that an integration was asked to confirm. */
+/** The Amazon SNS subscriptions that asked an integration for confirmation. */
 export function subscriptionCard(subscriptions: readonly SnsSubscription[], now: number): Html {
   return html`<section class="card"><h2>Subscriptions</h2>${table({
     caption: 'Subscriptions',

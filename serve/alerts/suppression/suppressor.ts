@@ -57,7 +57,7 @@ export class Suppressor {
     return (await this.#matcherAt(projectId, now))(labels);
   }
 
-  /** Ids of the silences and maintenance windows that match alerts of a project now, by `iid`. */
+  /** Ids of the silences and maintenance windows that suppress alerts now, by `iid`. */
   async suppressedBy(
     projectId: string,
     alerts: readonly SuppressibleAlert[],
