@@ -15,7 +15,7 @@ import { ingestModule } from '../../../ingest/module.ts';
 import { operatorAddress, serverAddress } from '../../http/listen-address.ts';
 import { type Config, readConfig, settings } from '../../settings/settings.ts';
 import { checkMail } from '../doctor/mail-check.ts';
-import { checkPort } from '../doctor/port-check.ts';
+import { checkPort, checkSharedPort } from '../doctor/port-check.ts';
 import { checkSettings } from '../doctor/settings-check.ts';
 import { checkDamage, checkStore, compareClocks } from '../doctor/store-check.ts';
 import { SocketClient } from '../operations/socket-client.ts';
@@ -121,8 +121,8 @@ async function examineServices(env: Environment, config: Config): Promise<Findin
     checkKafka(config, consumed),
     checkRedis(config, (time, before, after) => compareClocks('Redis', time, before, after)),
     checkClickHouse(config, (store) => checkStore(store, systemClock, registryOf(config))),
-    checkPort(serverAddress(config)),
-    checkPort(operatorAddress(config)),
+    checkSharedPort(serverAddress(config)),
+    checkSharedPort(operatorAddress(config)),
     checkMail(config),
   ]);
   return [...checkSettings(env, config), ...found.flat()];

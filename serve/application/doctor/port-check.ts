@@ -13,6 +13,29 @@ export async function checkPort(address: ListenAddress): Promise<Finding> {
   return failed(check, fault, remedy);
 }
 
+const PROBE_MS_MAX = 2_000;
+
+/** Also accepts a port on which a process of this product answers: `doctor` of the distributed profile runs beside one, as in a container. */
+export async function checkSharedPort(address: ListenAddress): Promise<Finding> {
+  const finding = await checkPort(address);
+  if (finding.state !== 'failed' || !(await answersProbes(address))) return finding;
+  return fine(finding.check, `a process answers its probes on ${address.host.value}:${address.port.value}`);
+}
+
+async function answersProbes({ host, port }: ListenAddress): Promise<boolean> {
+  const isEveryAddress = host.value === '0.0.0.0' || host.value === '::';
+  const name = isEveryAddress ? 'localhost' : host.value.includes(':') ? `[${host.value}]` : host.value;
+  try {
+    const signal = AbortSignal.timeout(PROBE_MS_MAX);
+    const response = await fetch(`http://${name}:${port.value}/health/live`, { signal });
+    const body = (await response.json()) as { readonly status?: unknown };
+    return response.ok && body.status === 'ok';
+  } catch {
+    // Another program has the port.
+    return false;
+  }
+}
+
 /** Null if a process can listen. */
 function refusalOf(address: ListenAddress): Promise<string | null> {
   const server = createServer();

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, it } from 'vitest';
-import { checkPort } from '../../../../serve/application/doctor/port-check.ts';
+import { checkPort, checkSharedPort } from '../../../../serve/application/doctor/port-check.ts';
 import { serverAddress } from '../../../../serve/http/listen-address.ts';
 
 it('tells whether a port is free or held by something', async () => {
@@ -18,6 +19,18 @@ it('tells whether a port is free or held by something', async () => {
   server.close();
   await once(server, 'close');
   expect(await checkPort(address)).toMatchObject({ state: 'ok', text: `127.0.0.1:${port} is free` });
+});
+
+it.each([
+  ['a process of this product', '{"status":"ok"}', 'ok'],
+  ['another program', 'hello', 'failed'],
+])('beside %s (answer: %s) a shared port is %s', async (_name, body, state) => {
+  const server = createHttpServer((_, response) => response.end(body)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const finding = await checkSharedPort(serverAddress({ HOST: '127.0.0.1', PORT: port }));
+  expect(finding).toMatchObject({ check: 'port', state });
+  server.close();
 });
 
 it('tells an address that this machine does not have', async () => {
