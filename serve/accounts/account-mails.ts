@@ -28,14 +28,14 @@ export type WaitingMail = RowOf<typeof waitingMails> & { readonly topic: MailTop
 const QUEUE = 'account-mails';
 /** A slow mail server takes up to ten seconds for one mail. */
 const CONCURRENCY = 4;
-/** Nothing waits longer for a store or a queue that is away. */
+/** Longest wait for an unavailable store or queue. */
 const ANSWER_MS_MAX = 5000;
 /** Limits of mails with a link: by caller, and by address for each topic. */
 const MAILS_PER_HOUR = { caller: 20, address: 5 };
 
 /**
- * Mails to the people of accounts. Each waits in a row of the store, also one to an address of no account, until it is
- * sent or given up. A job of the queue names the row; a job that was lost is added again by `resume`.
+ * Mails to users. Each waits in a row of the store until it is sent or given up, even if no account has the address. A job of
+ * the queue names the row; `resume` adds lost jobs again.
  */
 export class AccountMails {
   readonly #waiting: Records<WaitingMail>;
@@ -78,14 +78,14 @@ export class AccountMails {
     return this.#request(this.#budgetsOf('confirm-email', to, `user ${id}`), 'confirm-email', to, id);
   }
 
-  /** Tells a user of a change. An address that is not confirmed may be of somebody else, so it gets no notice. */
+  /** Notifies a user of a change. An unconfirmed address may belong to somebody else, so it gets no notice. */
   async notify({ id, email, email_confirmed_ms }: User, topic: Notice): Promise<void> {
     if (email_confirmed_ms === 0 || !this.#mailer.isConfigured) return;
-    // The change is done: a store that is away must not make it look as if it had failed.
+    // The change is stored already, so an unavailable store must not make the request fail.
     await this.#add(topic, email, id).catch(ignore('mails.notify'));
   }
 
-  /** Sends waiting mails. A mail runs again after the milliseconds that `send` returns; without any it is done. */
+  /** Sends waiting mails. `send` returns the milliseconds until the next attempt; undefined if the mail is done. */
   process(send: (mail: WaitingMail) => Promise<number | undefined>): Promise<void> {
     return this.#queue.process<Job>(QUEUE, CONCURRENCY, async ({ id }) => {
       const mail = await this.#waiting.get(id);
@@ -96,7 +96,7 @@ export class AccountMails {
     });
   }
 
-  /** Adds the jobs of all mails that wait: those of a process that was killed, or of a queue that was away. */
+  /** Adds the jobs of all waiting mails, which a killed process or an unavailable queue may have lost. */
   async resume(): Promise<void> {
     for (const { id } of await this.#waiting.find(sql`expires_ms = 0`, 'requested_ms')) await this.#wake(id);
   }
@@ -140,7 +140,7 @@ export class AccountMails {
     return withTimeout(ANSWER_MS_MAX, this.#queue.add<Job>(QUEUE, { id, data: { id } }));
   }
 
-  /** A mail that was requested again meanwhile waits again. */
+  /** Keeps a mail that was requested again meanwhile. */
   #end({ id, version }: WaitingMail): Promise<void> {
     return this.#waiting.change(id, (row) =>
       row?.version === version
@@ -150,7 +150,7 @@ export class AccountMails {
   }
 }
 
-/** Names a row. */
+/** `id` is the id of the row. */
 interface Job {
   readonly id: string;
 }
@@ -160,7 +160,7 @@ interface Budget {
   readonly key: string;
 }
 
-/** The mails of a user: also those for a forgotten password, if the address is confirmed. */
+/** The mails of a user, including those for a forgotten password if the address is confirmed. */
 export const mailsOf = ({ id, email, email_confirmed_ms }: User): Sql =>
   email_confirmed_ms > 0
     ? sql`(user_id = ${id} OR (user_id = '' AND address = ${email}))`

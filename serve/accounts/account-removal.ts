@@ -5,57 +5,60 @@ import type { RecordColumns } from '../stored-records/stored-table.ts';
 import { mailsOf } from './account-mails.ts';
 import type { Accounts } from './accounts.ts';
 import { revoked } from './grants.ts';
-import { DELETION_LOCK, type Obstacle } from './personal-data.ts';
+import { DELETION_LOCK, type DeletionBlocker } from './personal-data.ts';
 import type { User } from './tables.ts';
 import { changeUser } from './users.ts';
 import { unlinkWallets } from './wallets.ts';
 
-/** Rows that are ended at the same time. */
+/** Rows that are expired at the same time. */
 const PART = 200;
 /** Accounts of one sweep. */
 const ACCOUNTS_MAX = 1000;
 
-/** What keeps an account from being deleted now. */
-export async function deletionObstacles(accounts: Accounts, user: User): Promise<readonly Obstacle[]> {
+/** The reasons why an account cannot be deleted now. */
+export async function findDeletionBlockers(
+  accounts: Accounts,
+  user: User,
+): Promise<readonly DeletionBlocker[]> {
   const domains = await accounts.personalData();
-  return (await Promise.all(domains.map((domain) => domain.obstacles(user)))).flat();
+  return (await Promise.all(domains.map((domain) => domain.deletionBlockers(user)))).flat();
 }
 
 /**
- * Deletes an account, or returns what has to be done first. One durable write ends all access: sessions, tokens, keys,
- * wallets and applications of a deleted account are refused from then on. What it leaves behind is removed after it,
- * here or, if the process is killed, by `finishDeletions`; until then nobody gets its names.
+ * Deletes an account, or returns the reasons why it cannot be deleted. One durable write ends all access: sessions, tokens,
+ * keys, wallets and applications of a deleted account are refused from then on. Then its data are removed, here or, if the
+ * process is killed, by `finishDeletions`. Its username and email stay taken until all data are removed.
  */
-export async function deleteAccount(accounts: Accounts, user: User): Promise<readonly Obstacle[]> {
+export async function deleteAccount(accounts: Accounts, user: User): Promise<readonly DeletionBlocker[]> {
   if (user.deleted_ms === 0) {
-    const { obstacles, deleted } = await markDeleted(accounts, user);
-    if (obstacles.length > 0) return obstacles;
+    const { blockers, deleted } = await markDeleted(accounts, user);
+    if (blockers.length > 0) return blockers;
     if (deleted !== null) await accounts.mails.notify(deleted, 'account-deleted');
   }
   await removeData(accounts, user);
   return [];
 }
 
-/** `deleted` is null if another call marked the account before. */
+/** `deleted` is null if another call has marked the account. */
 function markDeleted(
   accounts: Accounts,
   user: User,
-): Promise<{ readonly obstacles: readonly Obstacle[]; readonly deleted: User | null }> {
+): Promise<{ readonly blockers: readonly DeletionBlocker[]; readonly deleted: User | null }> {
   return accounts.locks.run(DELETION_LOCK, async (lease) => {
-    const obstacles = await deletionObstacles(accounts, user);
-    if (obstacles.length > 0) return { obstacles, deleted: null };
+    const blockers = await findDeletionBlockers(accounts, user);
+    if (blockers.length > 0) return { blockers, deleted: null };
     await lease.ensure();
     const deleted = await changeUser(accounts, user.id, ({ session_epoch }) => ({
       deleted_ms: accounts.clock.now(),
       session_epoch: session_epoch + 1,
     }));
-    return { obstacles, deleted };
+    return { blockers, deleted };
   });
 }
 
 /**
- * Removes what is left of accounts whose deletion was interrupted, and what requests in flight wrote after it. An
- * account is unfinished as long as any version of its row has a name.
+ * Finishes interrupted deletions, and removes rows that concurrent requests wrote after a deletion. A deletion is unfinished
+ * as long as any version of the account's row contains a name.
  */
 export async function finishDeletions(accounts: Accounts): Promise<void> {
   const { store, users, clock } = accounts;
@@ -70,7 +73,7 @@ export async function finishDeletions(accounts: Accounts): Promise<void> {
   }
 }
 
-/** Each step can be repeated. The account is emptied last, so it is found again until everything else is removed. */
+/** Each step can be repeated. The row of the account is cleared last, so an interrupted deletion is found again. */
 async function removeData(accounts: Accounts, user: User): Promise<void> {
   await removeRows(accounts, user);
   await accounts.users.withDeleted.change(user.id, (row) =>
@@ -102,7 +105,7 @@ async function removeRows(accounts: Accounts, user: User): Promise<void> {
   for (const domain of await accounts.personalData()) await domain.remove(user);
 }
 
-/** Ends rows, which the hourly sweep deletes a day later. */
+/** Expires rows. The hourly sweep deletes them a day later. */
 async function expireAll<Row extends RecordColumns>(
   records: Records<Row>,
   ofUser: Sql,

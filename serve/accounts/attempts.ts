@@ -9,51 +9,50 @@ import { hashSecret, type Seal } from './secrets.ts';
 const QUARTER_SECONDS = 15 * 60;
 const DAY_SECONDS = 86_400;
 
-/** How many failures, in units of SIGN_IN_ATTEMPTS, fit into which time. */
+/** `times` × SIGN_IN_ATTEMPTS failures in a period. */
 interface Allowance {
   readonly times: number;
   readonly seconds: number;
 }
 
-/** Of one account by one caller. In a day it is so small a part of `OVERALL` that few callers cannot use that up. */
+/** For one account and one caller. The limit of a day is far below `OVERALL`, so a few callers cannot exhaust that. */
 const BY_CALLER: readonly Allowance[] = [
   { times: 1, seconds: QUARTER_SECONDS },
   { times: 5, seconds: DAY_SECONDS },
 ];
-/** Of all accounts by one address. */
+/** For all accounts and one address. */
 const BY_ADDRESS: readonly Allowance[] = [{ times: 10, seconds: QUARTER_SECONDS }];
-/** Of one account by all callers who never signed in to it. For the second factor they know the password already. */
+/** For one account and all callers who never signed in to it. Callers at the second factor know the password already. */
 const OVERALL: Readonly<Record<'password' | 'second factor', readonly Allowance[]>> = {
   password: [{ times: 100, seconds: DAY_SECONDS }],
   'second factor': [{ times: 10, seconds: DAY_SECONDS }],
 };
 
-/** Addresses from which a user has signed in, and for how long they are known. */
+/** Addresses from which a user has signed in are remembered. */
 const KNOWN_ADDRESSES_MAX = 32;
 const KNOWN_MS = 30 * DAY_MS;
 
-/** One caller may take this part of the attempts that may run or wait. */
+/** One caller may use an eighth of the attempts that may run or wait. */
 const SHARE = 8;
 
 /**
- * Failures are counted in 64³ slots of a keyed hash, which bounds their memory whatever names and addresses are
- * attempted. A slot that two of them share by chance has far more room than so few failures need.
+ * Failures are counted in 64³ slots of a keyed hash, so their memory is bounded for any number of names and addresses. If
+ * two share a slot by chance, the limit is still far above their few failures.
  */
 const SLOT_CHARACTERS = 3;
 
-/** Who attempts something. */
 export interface Caller {
-  /** As limits count it. */
+  /** The address in the form that limits count. */
   readonly address: string;
-  /** A browser that has signed in to the account before; null for every other one. */
+  /** Id of a browser that has signed in to the account before; null for others. */
   readonly device: string | null;
 }
 
 interface Attempt extends Caller {
   readonly what: 'password' | 'second factor';
   /**
-   * The name of the account as it was typed, username or email. Each is limited by itself, like a name of no account:
-   * one budget for both would tell whose email it is.
+   * The typed username or email. Each has a budget of its own, even if no account has it: a shared budget would reveal whose
+   * email it is.
    */
   readonly account: string;
 }
@@ -63,7 +62,7 @@ interface Budget {
   readonly slot: string;
 }
 
-/** An attempt that is not made: 429 with the time to wait, or 503. It says nothing about the secret. */
+/** An attempt that was not checked: 429 with the time to wait, or 503. Reveals nothing about the secret. */
 export class AttemptRefused extends HttpError {
   static usedUp(seconds: number): AttemptRefused {
     const minutes = Math.ceil(seconds / 60);
@@ -81,12 +80,11 @@ export class AttemptRefused extends HttpError {
 }
 
 /**
- * Limits how often a secret can be guessed. Only failures count, after the verdict, so right secrets in parallel are
- * never refused; attempts of one caller are made one after the other, so wrong ones in parallel gain nothing.
+ * Limits how often a secret can be guessed. Only failures count, after the check, so correct secrets in parallel are never
+ * refused. Attempts of one caller run one after the other, so parallel guesses do not bypass the limit.
  *
- * Those who fail on purpose must not lock out the owner. So a caller has its own budget for each account. A browser
- * that has signed in to the account before has no other; an address that has is not bound by the budget of the
- * account over all callers.
+ * Deliberate failures must not lock out the owner, so each caller has its own budget for each account. A browser that has
+ * signed in to the account before has only that budget. An address that has is exempt from the budget of all callers.
  */
 export class AttemptLimits {
   readonly #keyValue: KeyValue;
@@ -129,7 +127,7 @@ export class AttemptLimits {
     );
   }
 
-  /** Checks what cannot be guessed but costs work, by address alone. */
+  /** Limits by address alone a check that cannot be guessed, but costs work. */
   runByAddress<T>(what: 'wallet', address: string, check: () => Promise<T | null>): Promise<T | null> {
     return this.#counted(what, () =>
       this.#inTurn({ address, device: null }, false, () =>
@@ -138,9 +136,9 @@ export class AttemptLimits {
     );
   }
 
-  /** Creates an account, of which an address may try only so many: successes count as well. */
+  /** Limits the accounts that an address creates. Successes count as well. */
   async signUp<T>(address: string, create: () => Promise<T>): Promise<T> {
-    // A turn of its own, since it may be part of an attempt, as with a wallet that has no account yet.
+    // A turn of its own, since sign-up may be part of an attempt, as with a wallet without an account.
     return this.#inTurn({ address: `sign-up ${address}`, device: null }, false, async () => {
       await this.#limit(this.#budgets(`sign-up/${address}`, BY_CALLER.slice(0, 1)), async () => null);
       return create();
@@ -197,7 +195,7 @@ export class AttemptLimits {
     }
   }
 
-  /** Runs the attempts of one caller one after the other. Those who signed in before have as much room again. */
+  /** Runs the attempts of one caller one after the other. Callers who signed in before may wait in twice as many places. */
   async #inTurn<T>({ address, device }: Caller, isKnown: boolean, work: () => Promise<T>): Promise<T> {
     const caller = device ?? address;
     const running = this.#running.get(caller) ?? 0;

@@ -3,18 +3,18 @@ import { HttpError } from '../http/errors.ts';
 import type { Limiter, Limiters, Usage } from '../http/limiter.ts';
 import { limitHeaders, policyOf } from '../http/rate-limit.ts';
 
-/** A key, token or session, and how to look at it. */
+/** A key, token or session. */
 interface Credential<T> {
-  /** Whether the store has a row of its id. Many are asked for together, so it costs little however many are invented. */
+  /** Whether the store has a row with its id. Concurrent lookups share one query, so invented credentials are cheap. */
   readonly isStored: () => Promise<boolean>;
   readonly find: () => Promise<T>;
   readonly isFailure: (found: T) => boolean;
 }
 
 /**
- * Limits how often an address may send keys, tokens and sessions that are not valid: each costs a look into the store,
- * and none is held to the limits of those without a key. A valid one is never refused, whatever others of its address
- * send, and in whichever process: it is looked at if the store has it.
+ * Limits how many invalid keys, tokens and sessions an address may send. Each costs a query, and the limits of anonymous
+ * callers do not apply to it. A valid credential is never refused, whatever else its address sends: above the limit, only
+ * credentials that the store does not have are refused without a check.
  */
 export class CredentialFailures {
   readonly #limiter: Limiter | null;
@@ -23,8 +23,8 @@ export class CredentialFailures {
     this.#limiter = perMinute === 0 ? null : limiters({ name: 'failed-keys', max: perMinute, seconds: 60 });
   }
 
-  /** Looks at a credential. One that is not valid is a 429 if its sender has failed too often. */
-  async look<T>(sender: ClientAddresses, { isStored, find, isFailure }: Credential<T>): Promise<T> {
+  /** Finds a credential. Throws a 429 for an invalid one if the sender is above the limit. */
+  async check<T>(sender: ClientAddresses, { isStored, find, isFailure }: Credential<T>): Promise<T> {
     if (this.#limiter === null) return find();
     const address = addressKey(sender);
     const usage = await this.#limiter.usage(address);
@@ -41,6 +41,6 @@ export class CredentialFailures {
 const refusal = (usage: Usage): HttpError =>
   new HttpError(
     'too_many_requests',
-    `More than ${usage.limit.max} keys, tokens or sessions a minute that are not valid; try again in ${usage.reset} s.`,
+    `More than ${usage.limit.max} invalid keys, tokens or sessions in a minute. Try again in ${usage.reset} s.`,
     { ...limitHeaders(policyOf([usage.limit]), usage), 'retry-after': String(usage.reset) },
   );

@@ -7,10 +7,10 @@ import { isLocator, newLocator, type Seal } from './secrets.ts';
 import { cookieRules, isSecure } from './sessions.ts';
 import type { User } from './tables.ts';
 
-// A browser that has signed in keeps a signed cookie. It grants nothing but a budget of failed attempts of its own,
-// which nobody else can use up, and ends with the password, like a session.
+// A browser that has signed in keeps a signed cookie. It grants only a separate budget of failed attempts, which nobody else
+// can exhaust. A new password ends it, like a session.
 
-/** Users of one browser who are known at the same time. */
+/** Users whom the cookie of one browser remembers. */
 const USERS_MAX = 4;
 const COOKIE_SECONDS = 365 * 86_400;
 
@@ -20,7 +20,7 @@ interface Device {
   readonly epoch: string;
 }
 
-/** Who makes a request, and whether this browser has signed in to the account before. */
+/** The caller of a request, and whether this browser has signed in to the account before. */
 export async function callerOf(accounts: Accounts, request: FastifyRequest, login: string): Promise<Caller> {
   const wanted = login.trim().toLowerCase();
   for (const device of devicesOf(accounts, request)) {
@@ -33,14 +33,14 @@ export async function callerOf(accounts: Accounts, request: FastifyRequest, logi
   return { address: addressKey(request), device: null };
 }
 
-/** Remembers browser and address of a user who has proven all factors. */
+/** Remembers the browser and the address of a user who has passed all factors. */
 export async function rememberCaller(accounts: Accounts, reply: FastifyReply, user: User): Promise<void> {
   const { request } = reply;
   await accounts.attempts.remember(user, addressKey(request));
-  const known = devicesOf(accounts, request);
-  const id = known.find(({ user_id }) => user_id === user.id)?.id ?? newLocator();
+  const before = devicesOf(accounts, request);
+  const id = before.find(({ user_id }) => user_id === user.id)?.id ?? newLocator();
   const epoch = String(user.session_epoch);
-  const devices = [{ id, user_id: user.id, epoch }, ...known.filter(({ user_id }) => user_id !== user.id)];
+  const devices = [{ id, user_id: user.id, epoch }, ...before.filter(({ user_id }) => user_id !== user.id)];
   reply.setCookie(
     cookieName(accounts),
     devices

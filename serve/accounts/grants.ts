@@ -68,14 +68,13 @@ export function revokeGrant(
   );
 }
 
-/** Whom a grant stands for. */
 interface GrantHolder {
   readonly user: User;
   /** Null for a grant without an application. */
   readonly application: Application | null;
 }
 
-/** The holder of a grant; 'revoked' when its user, its application or its password is no longer valid. */
+/** The user and the application of a grant; 'revoked' if one of them or the password is no longer valid. */
 export async function holderOf(
   accounts: Accounts,
   grant: Grant,
@@ -89,11 +88,14 @@ export async function holderOf(
   return user.locked_ms > 0 ? 'locked' : { user, application };
 }
 
-/** The granted scopes that are left: an application may have lost some since. */
-export const scopesLeft = (granted: readonly string[], application: Application | null): readonly string[] =>
+/** The granted scopes that the application still has. */
+export const remainingScopes = (
+  granted: readonly string[],
+  application: Application | null,
+): readonly string[] =>
   application === null ? granted : granted.filter((scope) => application.scopes.includes(scope));
 
-/** The application with an id; null when it is unknown, deleted or blocked, or its owner is locked or deleted. */
+/** The application with an id; null if it is unknown, deleted or blocked, or its owner is locked or deleted. */
 export async function activeApplication(accounts: Accounts, id: string): Promise<Application | null> {
   const application = await registeredApplication(accounts, id);
   if (application === null || application.blocked_ms > 0) return null;
@@ -101,7 +103,7 @@ export async function activeApplication(accounts: Accounts, id: string): Promise
   return owner?.locked_ms === 0 ? application : null;
 }
 
-/** The application with an id, even one that is stopped; null when it is unknown or deleted. */
+/** The application with an id, even if it is blocked; null if it is unknown or deleted. */
 export async function registeredApplication(
   { applications }: Accounts,
   id: string,

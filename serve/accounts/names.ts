@@ -9,14 +9,14 @@ export function displayName(given: string, charactersMax = CHARACTERS_MAX): stri
   if ([...name].length > charactersMax) {
     throw new FieldError('name', `Use at most ${charactersMax} characters.`);
   }
-  // They change how the surrounding text is displayed, or make a name that looks like another one or like none.
+  // Hidden characters change the display of the surrounding text, or make a name look like another one or empty.
   if (hasHidden(name)) throw new FieldError('name', 'Use only letters, digits, spaces and punctuation.');
   return name;
 }
 
 /**
- * The recommended scripts of Unicode (UAX #31, table 5). Letters of other scripts are hardly known to anybody, and many
- * look like Latin ones.
+ * The recommended scripts of Unicode (UAX #31, table 5). Few people can read other scripts, and many of their letters look
+ * like Latin ones.
  */
 const SCRIPTS = [
   ...['Arabic', 'Armenian', 'Bengali', 'Bopomofo', 'Cyrillic', 'Devanagari', 'Ethiopic', 'Georgian', 'Greek'],
@@ -35,6 +35,6 @@ const WRITTEN_TOGETHER = [
   return new RegExp(`^[${letters.join('')}]*$`, 'u');
 });
 
-/** Whether all letters are of one alphabet: many letters of other ones look alike, so that a name imitates another one. */
+/** Whether all letters belong to one alphabet. Similar letters of other alphabets could imitate another name. */
 export const isOneAlphabet = (name: string): boolean =>
   WRITTEN_TOGETHER.some((pattern) => pattern.test(name));

@@ -10,7 +10,7 @@ import { disableTwoFactor } from './two-factor.ts';
 import { changeUser, createUser, findUser, findUserOrDeleted, signOutEverywhere } from './users.ts';
 import type { UsersRequest } from './users-request.ts';
 
-/** An account as an operator sees it: no secret, and no hash of one. */
+/** An account without secrets and hashes. */
 export interface ListedUser {
   readonly id: number;
   readonly username: string;
@@ -26,13 +26,13 @@ export interface ListedUser {
 
 export interface UsersResult {
   readonly users: readonly ListedUser[];
-  /** The generated password, when none was given. It is not stored. */
+  /** The generated password, if the request had none. Only its hash is stored. */
   readonly password?: string;
 }
 
 const LISTED_MAX = 100_000;
 
-/** Carries out a request; throws a `ProductError` when it is invalid. */
+/** Executes a request. Throws a `ProductError` if it is invalid. */
 export async function handleUsersRequest(accounts: Accounts, request: UsersRequest): Promise<UsersResult> {
   try {
     return await execute(accounts, request);
@@ -62,17 +62,21 @@ async function execute(accounts: Accounts, request: UsersRequest): Promise<Users
   return { users: [toListedUser(changed)], ...(password === undefined ? {} : { password }) };
 }
 
-/** Finds an account whose deletion was interrupted, too. */
+/** Also finds accounts whose deletion was interrupted. */
 async function deleteByOperator(accounts: Accounts, username: string): Promise<UsersResult> {
   const user = await findUserOrDeleted(accounts, username);
   if (user === null) throw noAccount(username);
-  const obstacles = await deleteAccount(accounts, user);
-  if (obstacles.length === 0) return { users: [toListedUser(user)] };
-  const reasons = obstacles.map(({ text }) => text).join(' ');
+  const blockers = await deleteAccount(accounts, user);
+  if (blockers.length === 0) return { users: [toListedUser(user)] };
+  const reasons = blockers.map(({ text }) => text).join(' ');
   throw new ProductError('usage', `the account ${user.username} cannot be deleted yet: ${reasons}`);
 }
 
-const noAccount = (username: string) => new ProductError('usage', `there is no account ${username}`);
+const noAccount = (username: string) =>
+  new ProductError(
+    'usage',
+    `there is no account ${username}; \`chain-metrics users list\` shows all accounts`,
+  );
 
 async function change(
   accounts: Accounts,
@@ -85,7 +89,11 @@ async function change(
     case 'reset-password':
       return void (await setPassword(accounts, user, password ?? (request.password as string)));
     case 'confirm-email':
-      if (user.email === '') throw new ProductError('usage', `the account ${user.username} has no email`);
+      if (user.email === '')
+        throw new ProductError(
+          'usage',
+          `the account ${user.username} has no email; its user sets one on the page /profile/email`,
+        );
       return void (await changeUser(accounts, id, () => ({ email_confirmed_ms: accounts.clock.now() })));
     case 'reset-two-factor':
       return void (await disableTwoFactor(accounts, id));
@@ -113,7 +121,7 @@ function toListedUser(user: User): ListedUser {
   };
 }
 
-/** 100 random bits in groups that can be read aloud. */
+/** 100 random bits in readable groups. */
 function generatePassword(): string {
   return Array.from({ length: 4 }, () => readableCode(5)).join('-');
 }

@@ -4,15 +4,15 @@ import type { Table } from '../../infra/table.ts';
 import type { User } from './tables.ts';
 
 /**
- * Held while an account is marked as deleted, and by each change that could leave something without its last user. So
- * no obstacle arises between the check and the mark.
+ * Lock for marking an account as deleted, and for each change that could remove the last owner of something. So no blocker
+ * arises between the check and the mark.
  */
 export const DELETION_LOCK = 'account-deletions';
 
-/** Something that a user has to do before the account can be deleted. */
-export interface Obstacle {
+/** A reason why an account cannot be deleted yet. */
+export interface DeletionBlocker {
   readonly text: string;
-  /** The page on which they do it, and the text of the link to it. */
+  /** The page on which the user can resolve it, and the text of the link to it. */
   readonly path: string;
   readonly link: string;
 }
@@ -20,9 +20,9 @@ export interface Obstacle {
 /** The personal data that a domain outside of accounts stores. The composition root lists these domains. */
 export interface PersonalData {
   /** Empty if the account can be deleted. */
-  obstacles(user: User): Promise<readonly Obstacle[]>;
-  /** The memberships and on-call duties that end with the account, by kind; the confirmation page lists them. */
-  duties(user: User): Promise<Readonly<Record<string, readonly string[]>>>;
+  deletionBlockers(user: User): Promise<readonly DeletionBlocker[]>;
+  /** Memberships and on-call roles that end with the account, by kind. The confirmation page lists them. */
+  rolesOf(user: User): Promise<Readonly<Record<string, readonly string[]>>>;
   /** Everything stored about the user by kind, without secrets and hashes. */
   export(user: User): Promise<Readonly<Record<string, unknown>>>;
   /** Removes data that belongs only to the user. Runs after the account is deleted, and again after a kill. */

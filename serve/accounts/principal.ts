@@ -15,7 +15,7 @@ import type { FastifyRequest } from 'fastify';
 import { HttpError } from '../http/errors.ts';
 import { publicUrl } from '../http/public-url.ts';
 import type { Accounts } from './accounts.ts';
-import { holderOf, scopesLeft } from './grants.ts';
+import { holderOf, remainingScopes } from './grants.ts';
 import { apiResource, resourceMetadataUrl } from './resource.ts';
 import type { Scope } from './scopes.ts';
 import { isSecretOf } from './secrets.ts';
@@ -69,8 +69,8 @@ const FAULTS: Record<BearerFault, string> = {
 };
 
 /**
- * The principal of a bearer token, or why it is refused. Only a caller with the right secret learns the reason. Throws for
- * a sender of too many that are not valid.
+ * The principal of a bearer token, or the reason of its refusal, which only a caller with the right secret learns. Throws a
+ * 429 for a sender of too many invalid tokens.
  */
 export function bearer(
   accounts: Accounts,
@@ -78,7 +78,7 @@ export function bearer(
   request: FastifyRequest,
   audience: Audience = 'api',
 ): Promise<Principal | BearerFault> {
-  return accounts.failures.look(request, {
+  return accounts.failures.check(request, {
     isStored: async () => accounts.grants.has(readToken(text)?.id ?? ''),
     find: () => findBearer(accounts, text, audience === 'any' ? null : issuerOf(accounts, request)),
     isFailure: (found) => typeof found === 'string',
@@ -87,7 +87,7 @@ export function bearer(
 
 const issuerOf = ({ settings }: Accounts, request: FastifyRequest) => publicUrl(request.server, settings);
 
-/** With an issuer, the token must be for the API of that issuer. */
+/** With an `issuer`, the token must be for the API of that issuer. */
 async function findBearer(
   accounts: Accounts,
   text: string,
@@ -106,7 +106,7 @@ async function findBearer(
   const holder = await holderOf(accounts, grant);
   if (typeof holder === 'string') return holder;
   accounts.uses.record(grant.id);
-  const scopes = scopesLeft(grant.access_scopes, holder.application);
+  const scopes = remainingScopes(grant.access_scopes, holder.application);
   return { by, user: holder.user, scopes, grant };
 }
 
@@ -132,8 +132,8 @@ function bearerText(authorization: string): string {
 export const PRIVATE_TOKEN = 'private-token';
 
 /**
- * RFC 6750 §2: a request must not send a token in more than one way. A single one was moved to the header `Authorization`
- * before, so one that is still elsewhere is a duplicate.
+ * RFC 6750 §2: a request must not send a token in more than one way. `hideAccessToken` has moved a single token to the
+ * header `Authorization`, so a token elsewhere is a duplicate.
  */
 export const hasDuplicateToken = ({ url, headers }: FastifyRequest): boolean =>
   headers[PRIVATE_TOKEN] !== undefined || (url.includes('access_token=') && /[?&]access_token=/.test(url));
@@ -144,7 +144,7 @@ export const duplicateToken = () =>
     'Send one access token, in one way: in a header, Authorization or PRIVATE-TOKEN, or as access_token.',
   );
 
-/** The caller of a request; throws a `TokenError` with 401 when there is none. */
+/** The caller of a request. Throws a `TokenError` with 401 if there is none. */
 export async function principalOf(
   accounts: Accounts,
   request: FastifyRequest,
@@ -171,8 +171,8 @@ export async function principalOf(
   return { by: 'session', user: signedIn.user, scopes: 'all', grant: null };
 }
 
-/** The account that a request proves to act for by a token or a session; null where it proves none. */
-export async function provenAccount(
+/** The id of the account of the token or session of a request; null if it has neither. */
+export async function authenticatedAccount(
   accounts: Accounts,
   request: FastifyRequest,
   audience: Audience = 'api',
@@ -184,7 +184,7 @@ export async function provenAccount(
     const found = text === '' ? 'unknown' : await bearer(accounts, text, request, audience);
     return typeof found === 'string' ? null : found.user.id;
   } catch (error) {
-    // Its sender has failed too often.
+    // The sender has sent too many invalid tokens.
     if (error instanceof HttpError) return null;
     throw error;
   }

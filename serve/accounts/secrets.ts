@@ -38,14 +38,14 @@ export const readableCode = (length: number): string =>
 const LETTERS_AND_DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const ROUTING_KEY_CHARACTERS = 32;
 
-/** The key of PagerDuty's Events API: 32 letters and digits, so 190 random bits, which cannot be guessed either. */
+/** A key in the format of PagerDuty's Events API: 32 letters and digits, 190 random bits. */
 export const newRoutingKey = (): string =>
   Array.from(
     { length: ROUTING_KEY_CHARACTERS },
     () => LETTERS_AND_DIGITS[randomInt(LETTERS_AND_DIGITS.length)],
   ).join('');
 
-/** A random id of a stored row. It may be part of a token and is not a secret by itself. */
+/** A random id of a stored row. It may be part of a token, but is not secret. */
 export const newLocator = (): string => randomBytes(LOCATOR_BYTES).toString('base64url');
 export const isLocator = (text: string): boolean => /^[A-Za-z0-9_-]{22}$/.test(text);
 
@@ -64,7 +64,6 @@ export function isSameText(a: string, b: string): boolean {
   return timingSafeEqual(Buffer.from(hashSecret(a)), Buffer.from(hashSecret(b)));
 }
 
-/** Where the server's key comes from. */
 interface SealSettings {
   readonly SECRETS_KEY?: string | undefined;
   readonly DATA_DIR: string;
@@ -78,7 +77,7 @@ export class Seal {
     this.#key = key;
   }
 
-  /** Reads the key from the setting, or else from a file in the data directory, which is created when missing. */
+  /** Reads the key from SECRETS_KEY or from secrets.key in the data directory. Creates that file if it is missing. */
   static open({ SECRETS_KEY, DATA_DIR }: SealSettings): Seal {
     if (SECRETS_KEY !== undefined) return new Seal(Buffer.from(SECRETS_KEY, 'base64'));
     const file = join(DATA_DIR, 'secrets.key');
@@ -86,7 +85,7 @@ export class Seal {
       return new Seal(readKey(file) ?? makeKey(file, DATA_DIR));
     } catch (error) {
       if (error instanceof ProductError) throw error;
-      throw new ProductError('store_unwritable', `${file} cannot be read or made`, reasonOf(error));
+      throw new ProductError('store_unwritable', `${file} cannot be read or created`, reasonOf(error));
     }
   }
 
@@ -133,33 +132,33 @@ function readKey(file: string): Buffer | undefined {
   if (key.length === SECRET_BYTES) return key;
   throw new ProductError(
     'store_failed',
-    `${file} does not hold a key of ${SECRET_BYTES} bytes: put it back from a backup; without one delete the file, ` +
+    `${file} does not contain a key of ${SECRET_BYTES} bytes: restore it from a backup. Without a backup, delete the file, ` +
       'replace the signing keys (`chain-metrics keys rotate`), and reset the two-factor authentication of every account ' +
       'that uses it (`chain-metrics users reset-two-factor`)',
   );
 }
 
-/** The file has its name only when the whole key is in it. */
+/** Writes the key to a temporary file first, so that the file is always complete. */
 function makeKey(file: string, directory: string): Buffer {
   makeDirectory(directory, 0o700);
   const key = randomBytes(SECRET_BYTES);
   const part = `${file}.${process.pid}.part`;
   try {
     writeDurably(part, `${key.toString('base64')}\n`);
-    giveName(part, file);
+    renameWithoutReplacing(part, file);
     return key;
   } catch (error) {
-    // Another process created the file first: its key is used.
-    const made = (error as NodeJS.ErrnoException).code === 'EEXIST' ? readKey(file) : undefined;
-    if (made === undefined) throw error;
-    return made;
+    // Another process has created the file: use its key.
+    const existing = (error as NodeJS.ErrnoException).code === 'EEXIST' ? readKey(file) : undefined;
+    if (existing === undefined) throw error;
+    return existing;
   } finally {
     rmSync(part, { force: true });
   }
 }
 
-/** A link never replaces the key of another process. */
-function giveName(part: string, file: string): void {
+/** Links the file, because a link fails if the name exists. Falls back to a rename on file systems without links. */
+function renameWithoutReplacing(part: string, file: string): void {
   try {
     linkSync(part, file);
   } catch (error) {

@@ -21,7 +21,7 @@ export interface SignedIn {
 /** The page to sign in, which continues with the path `next`. */
 export const signInPath = (next: string) => `/sign-in?next=${encodeURIComponent(next)}`;
 
-/** Thrown when a page requires a signed-in user: the answer is a redirect to the sign-in page. */
+/** Thrown if a page requires a signed-in user. The answer redirects to the sign-in page. */
 export class SignInNeeded extends HttpError {
   constructor() {
     super('unauthorized', 'Sign in first.');
@@ -37,8 +37,8 @@ const resolved = new WeakMap<FastifyRequest, Promise<SignedIn | null>>();
 
 /** The session of a request; null when there is none, it has ended, or it awaits the second factor. */
 export function sessionOf(accounts: Accounts, request: FastifyRequest): Promise<SignedIn | null> {
-  const known = resolved.get(request);
-  if (known) return known;
+  const cached = resolved.get(request);
+  if (cached) return cached;
   const found = findSession(accounts, request, '');
   resolved.set(request, found);
   return found;
@@ -63,10 +63,10 @@ async function findSession(
   const secret = secretOf(accounts, request);
   if (secret === null) return null;
   const id = hashSecret(secret);
-  const session = await accounts.failures.look(request, {
+  const session = await accounts.failures.check(request, {
     isStored: () => accounts.sessions.has(id),
     find: () => accounts.sessions.get(id),
-    // One that has ended is of a browser that was signed in.
+    // An ended session is no failure: its browser was signed in.
     isFailure: (found) => found === null,
   });
   const now = accounts.clock.now();
@@ -115,7 +115,7 @@ export async function startSession(
   };
   await accounts.sessions.add(session);
   if (awaits === '') accounts.metrics.signIns.inc();
-  // What the answer holds belongs to the new session.
+  // The rest of the request belongs to the new session.
   const signedIn = awaits === '' ? { user, session: { ...session, version: 1 } } : null;
   resolved.set(request, Promise.resolve(signedIn));
   reply.setCookie(sessionCookie(accounts), secret, {
@@ -124,7 +124,7 @@ export async function startSession(
   });
 }
 
-/** Ends the session of the request, also one that awaits the second factor. */
+/** Ends the session of the request, even if it awaits the second factor. */
 export async function endSession(accounts: Accounts, request: FastifyRequest): Promise<void> {
   const secret = secretOf(accounts, request);
   if (secret === null) return;

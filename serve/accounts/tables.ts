@@ -26,7 +26,7 @@ export const users = storedTable({
     session_epoch: 'UInt64',
     is_operator: 'Bool',
     locked_ms: 'Int64',
-    /** When the person deleted the account; the row stays, so that no later account gets its id. */
+    /** When the account was deleted. The row stays, so that no later account gets its id. */
     deleted_ms: 'Int64',
     created_ms: 'Int64',
     last_sign_in_ms: 'Int64',

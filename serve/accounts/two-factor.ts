@@ -12,7 +12,7 @@ const STEP_SECONDS = 30;
 const WINDOW = 1;
 const RECOVERY_CODES = 10;
 const RECOVERY_LENGTH = 20;
-/** The start of a code is stored as it is and finds its hash, so that a try costs one slow hash; 80 bits remain. */
+/** The start of a code is stored in clear and finds its hash, so that a check costs one slow hash. 80 bits stay secret. */
 const RECOVERY_LOCATOR_LENGTH = 4;
 
 const totpOf = (secret: string, username: string) =>
@@ -93,7 +93,7 @@ export async function isSecondFactor(accounts: Accounts, { id }: User, given: st
   return changed !== null;
 }
 
-/** Hashes outside the lock of the account, which a slow hash would hold for too long. */
+/** Hashes outside the lock of the account, because a hash is slow. */
 async function takeRecoveryCode(accounts: Accounts, id: string, code: string): Promise<boolean> {
   const used = await storedHashOf((await accounts.users.get(id))?.recovery_hashes ?? [], code);
   if (used === null) return false;

@@ -10,31 +10,31 @@ import { isScheme, isSignedBy, type Scheme } from './wallet-signature.ts';
 
 const CHALLENGE_MS = 5 * 60_000;
 
-/** What a wallet signs for. A signature for one purpose is never accepted for the other. */
+/** A signature for one purpose is never accepted for another. */
 export type WalletPurpose = 'sign in' | 'link this account';
 
-/** Why a wallet was refused; the message is shown to the user. */
+/** A refused wallet. The message is shown to the user. */
 export class WalletError extends Error {}
 
 interface Challenge {
-  /** Unlike that of every other challenge. */
+  /** Unique per challenge. */
   readonly nonce: string;
   readonly message: string;
   readonly accountId: string;
   readonly address: string;
   readonly scheme: Scheme;
   readonly purpose: WalletPurpose;
-  /** Who may use the challenge: the id of a user or of an anonymous visitor. */
+  /** Id of the user or anonymous visitor who may use the challenge. */
   readonly holder: string;
   readonly expires_ms: number;
 }
 
-/** What binds an encrypted challenge to its use. */
-const SEALED = 'wallet challenge';
+/** Binds the encryption of challenges to this use. */
+const SEAL_CONTEXT = 'wallet challenge';
 
 /**
- * Creates a message for the wallet to sign, which is valid once, for five minutes. The challenge goes to the caller and
- * comes back with the signature, so that those who only ask for challenges take no memory here.
+ * Creates a message for the wallet to sign, which is valid once, for five minutes. The caller keeps the encrypted challenge
+ * and sends it back with the signature, so unanswered challenges take no memory.
  */
 export function challengeWallet(
   accounts: Accounts,
@@ -71,16 +71,16 @@ export function challengeWallet(
     holder,
     expires_ms,
   };
-  return { sealed: accounts.seal.encrypt(JSON.stringify(challenge), SEALED), message };
+  return { sealed: accounts.seal.encrypt(JSON.stringify(challenge), SEAL_CONTEXT), message };
 }
 
-/** A challenge and its signature, as its holder sends them. */
+/** An encrypted challenge and its signature. */
 interface WalletAnswer {
   readonly sealed: string;
   readonly signature: string;
 }
 
-/** Uses up the challenge when it is signed; throws a `WalletError`. A challenge can be used once. */
+/** Returns a signed challenge, and marks it as used. Throws a `WalletError`. */
 async function takeSignedChallenge(
   accounts: Accounts,
   answer: WalletAnswer & { purpose: WalletPurpose; holder: string },
@@ -100,22 +100,22 @@ async function takeSignedChallenge(
 
 function unsealed({ seal }: Accounts, sealed: string): Challenge | null {
   try {
-    return JSON.parse(seal.decrypt(sealed, SEALED)) as Challenge;
+    return JSON.parse(seal.decrypt(sealed, SEAL_CONTEXT)) as Challenge;
   } catch {
-    // Nothing that this service has made.
+    // This service has not created the text.
     return null;
   }
 }
 
 const usedUp = () => new WalletError('The message has expired or was already used. Try again.');
 
-/** A wallet that signed a challenge, and its user; null when it is linked to none. */
+/** A wallet that signed a challenge, and its user; null if it is linked to none. */
 export interface WalletProof {
   readonly challenge: Challenge;
   readonly user: User | null;
 }
 
-/** Checks a sign-in; throws a `WalletError`, also for a wallet without an account where nobody may create one. */
+/** Checks a sign-in. Throws a `WalletError`, also for a wallet without an account if sign-up is closed. */
 export async function proveWallet(
   accounts: Accounts,
   answer: WalletAnswer & { holder: string },
@@ -133,8 +133,8 @@ export async function proveWallet(
 /** Creates an account for a wallet that is linked to none. */
 export function signUpByWallet(accounts: Accounts, { challenge }: WalletProof): Promise<User> {
   return accounts.locks.run(`wallet/${challenge.accountId}`, async () => {
-    const meanwhile = await userOf(accounts, challenge);
-    if (meanwhile !== null) return meanwhile;
+    const existing = await userOf(accounts, challenge);
+    if (existing !== null) return existing;
     const name = usernameOf(challenge);
     const username = (await findUserOrDeleted(accounts, name))
       ? `${name}-${randomBytes(4).toString('hex')}`

@@ -16,17 +16,16 @@ import { HttpError } from '../http/errors.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whether the caller authenticated with an API key or a token with the scope `api`. */
+    /** Whether the caller sent a valid API key or a token with the scope `api`. */
     isKnownCaller: boolean;
   }
 }
 
 interface VerifiedCaller {
-  /** The complete header, kept only as long as the entry is cached. */
   readonly header: Buffer;
-  /** Room for a header that is compared with it. */
-  readonly given: Buffer;
-  /** The account of the key or token, when no limit of requests applies. */
+  /** A reused buffer for the header that is compared with it. */
+  readonly buffer: Buffer;
+  /** The account of the key or token, if no limit of requests applies to it. */
   readonly account: string | undefined;
   readonly until: number;
 }
@@ -44,19 +43,19 @@ export function authenticateCallers(app: FastifyInstance, accounts: Accounts): v
     const { authorization } = request.headers;
     if (hasDuplicateToken(request)) return next(duplicateToken());
     if (authorization === undefined) return next();
-    const known = verified.find(authorization);
-    if (known) {
-      know(request, known.account);
+    const cached = verified.find(authorization);
+    if (cached) {
+      setAccount(request, cached.account);
       return next();
     }
     verified.verify(request, authorization).then((account) => {
-      know(request, account);
+      setAccount(request, account);
       next();
     }, next);
   });
 }
 
-function know(request: FastifyRequest, account: string | undefined): void {
+function setAccount(request: FastifyRequest, account: string | undefined): void {
   request.isKnownCaller = account !== undefined;
   if (account !== undefined) request.knownAccount = account;
 }
@@ -64,7 +63,7 @@ function know(request: FastifyRequest, account: string | undefined): void {
 class VerifiedCallers {
   readonly #accounts: Accounts;
   readonly #byGrant = new LRUCache<string, VerifiedCaller>({ max: VERIFIED_MAX });
-  /** Counts invalidations: a check that was running during one must not be cached. */
+  /** Counts invalidations. The result of a check during an invalidation must not be cached. */
   #invalidations = 0;
 
   constructor(accounts: Accounts) {
@@ -82,14 +81,14 @@ class VerifiedCallers {
   }
 
   find(header: string): VerifiedCaller | null {
-    const known = this.#byGrant.get(grantOf(header));
-    if (!known || known.until <= this.#accounts.clock.now()) return null;
-    if (header.length !== known.header.length) return null;
-    known.given.write(header, 'latin1');
-    return timingSafeEqual(known.given, known.header) ? known : null;
+    const cached = this.#byGrant.get(grantOf(header));
+    if (!cached || cached.until <= this.#accounts.clock.now()) return null;
+    if (header.length !== cached.header.length) return null;
+    cached.buffer.write(header, 'latin1');
+    return timingSafeEqual(cached.buffer, cached.header) ? cached : null;
   }
 
-  /** The account of a known caller; throws when the token is invalid. */
+  /** The account of a caller without a limit. Throws if the token is invalid. */
   async verify(request: FastifyRequest, header: string): Promise<string | undefined> {
     const before = this.#invalidations;
     const caller = await callerOf(this.#accounts, request);
@@ -101,7 +100,7 @@ class VerifiedCallers {
       const until = this.#accounts.clock.now() + KEY_CACHE_SECONDS * 1000;
       this.#byGrant.set(grant.id, {
         header: Buffer.from(header, 'latin1'),
-        given: Buffer.alloc(header.length),
+        buffer: Buffer.alloc(header.length),
         account,
         until: grant.access_expires_ms > 0 ? Math.min(until, grant.access_expires_ms) : until,
       });
@@ -132,9 +131,9 @@ const ID_UNTIL = ID_FROM + 22;
 const ACCEPTS_TOKEN = /^\/(?:api\/|oauth\/(?:token\/info|userinfo)(?:\?|$))/;
 
 /**
- * Moves a token from PRIVATE-TOKEN or from the query parameter `access_token` to the header `Authorization` before
- * anything else reads the request, so that it is checked in one way and appears in no log, cache key or link. One beside
- * another stays where it is and is refused later.
+ * Moves a token from PRIVATE-TOKEN or from the query parameter `access_token` to the header `Authorization` before anything
+ * else reads the request. So it is checked in one place, and appears in no log, cache key or link. A second token is not
+ * moved, and is refused later.
  */
 export function hideAccessToken(raw: IncomingMessage): string {
   const url = raw.url ?? '/';
@@ -144,7 +143,7 @@ export function hideAccessToken(raw: IncomingMessage): string {
   if (authorization !== undefined) return url;
   if (personal === undefined) return moveFromQuery(raw, url);
   if (isInQuery) return url;
-  // A text of another kind is no token of any kind.
+  // Other kinds of tokens are invalid in PRIVATE-TOKEN.
   const isPersonal = readToken(String(personal))?.kind === 'personal';
   raw.headers.authorization = isPersonal ? `Bearer ${personal}` : 'Private-Token';
   delete raw.headers[PRIVATE_TOKEN];
@@ -154,9 +153,9 @@ export function hideAccessToken(raw: IncomingMessage): string {
 function moveFromQuery(raw: IncomingMessage, url: string): string {
   const [path = '', query = ''] = url.split(/\?([\s\S]*)/, 2);
   const fields = query.split('&');
-  const given = fields.filter((field) => field.startsWith('access_token='));
-  if (given.length !== 1) return url;
+  const tokens = fields.filter((field) => field.startsWith('access_token='));
+  if (tokens.length !== 1) return url;
   const rest = fields.filter((field) => !field.startsWith('access_token='));
-  raw.headers.authorization = `Bearer ${(given[0] ?? '').slice('access_token='.length)}`;
+  raw.headers.authorization = `Bearer ${(tokens[0] ?? '').slice('access_token='.length)}`;
   return rest.length > 0 ? `${path}?${rest.join('&')}` : path;
 }

@@ -2,7 +2,7 @@ import { openAccounts } from '../accounts/accounts.ts';
 import { identitySettings } from '../accounts/settings.ts';
 import { accountTables } from '../accounts/tables.ts';
 
-/** What identity brings to the product. Its routes are in `routes.ts`, which only a server loads. */
+/** Settings, tables and state of identity. Its routes are in `routes.ts`, which only a server loads. */
 export const identityModule = {
   settings: identitySettings,
   tables: accountTables,

@@ -3,7 +3,7 @@ import { withTimeout } from '../../infra/coordination/with-timeout.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import { MAIL_ADDRESS, type MailSettings } from './settings.ts';
 
-/** How long a mail may take, from the connection to the answer to DATA. */
+/** Longest time of a mail, from the connection to the reply to DATA. */
 const MAIL_MS_MAX = 10_000;
 
 export interface Mail {
@@ -18,11 +18,10 @@ export interface Mail {
   readonly isImportant: boolean;
 }
 
-/** What came of a mail. */
 interface MailResult {
-  /** Of the server's answer; 0 when there was none. */
+  /** SMTP status; 0 without a reply. */
   readonly status: number;
-  /** Why it was not accepted; '' when it was. */
+  /** The error; '' if the mail was accepted. */
   readonly fault: string;
   /** Whether the server will never accept this mail. */
   readonly isRefused: boolean;
@@ -31,7 +30,7 @@ interface MailResult {
 export const NO_MAIL =
   'E-mail is not set up here. The operator of this server has to set SMTP_URL and SMTP_FROM.';
 
-/** Sends mails over SMTP. All parts of a mail are texts: none is read as a file, a URL or a header. */
+/** Sends mails over SMTP. No part of a mail is interpreted as a file, a URL or a header. */
 export class Mailer {
   readonly #from: string;
   readonly #transport: Transporter | null;
@@ -40,7 +39,7 @@ export class Mailer {
     if (SMTP_URL !== undefined && SMTP_FROM === '') {
       throw new ProductError(
         'setting_invalid',
-        'SMTP_FROM=: expected an e-mail address, since SMTP_URL is set',
+        'SMTP_FROM=: expected an e-mail address, because SMTP_URL is set',
       );
     }
     this.#from = SMTP_FROM;
@@ -60,7 +59,7 @@ export class Mailer {
     return this.#transport !== null;
   }
 
-  /** Why the server does not take a connection with its sign-in; '' if it does. */
+  /** Connects and authenticates. Returns the error; '' if it succeeds. */
   async check(): Promise<string> {
     if (this.#transport === null) return NO_MAIL;
     return withTimeout(MAIL_MS_MAX, this.#transport.verify()).then(
@@ -102,21 +101,21 @@ export class Mailer {
   }
 }
 
-const NO_ADDRESS = 'this is not one e-mail address';
+const NO_ADDRESS = 'this is not a single e-mail address';
 const LATE = `no answer within ${MAIL_MS_MAX / 1000} s`;
 
 /** Characters of a dot-atom (RFC 5322 §3.2.3). */
 const idPart = (text: string): string => text.replace(/[^\w!#$%&'*+/=?^`{|}~.-]/g, '_');
 
-/** As nodemailer throws it. */
+/** An error of nodemailer. */
 interface SmtpError extends Error {
   readonly code?: string;
-  /** Of the server. */
+  /** The reply of the server. */
   readonly response?: string;
   readonly responseCode?: number;
 }
 
-/** What a server says about the envelope or the message is said of the mail; about a sign-in or TLS, of the settings. */
+/** Errors about the mail itself. Others, such as those of authentication or TLS, are about the settings. */
 const ABOUT_MAIL: ReadonlySet<string | undefined> = new Set(['EENVELOPE', 'EMESSAGE']);
 
 function resultOf(error: SmtpError): MailResult {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { booleanSetting } from '../../infra/config/setting-types.ts';
 
-/** One address, without a name; nothing that a list of addresses or a header could follow. */
+/** A single address without a name. The excluded characters could add another address or a header. */
 export const MAIL_ADDRESS = /^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/;
 
 /** Settings of outgoing mail. */
@@ -14,15 +14,15 @@ export const mailSettings = {
     )
     .optional()
     .describe(
-      'server that takes mail, as smtp://USER:PASSWORD@HOST:587, or smtps://…:465 for TLS from the start; special characters percent-encoded; default: no mail is sent',
+      'outgoing mail server, as smtp://USER:PASSWORD@HOST:587, or smtps://…:465 for TLS from the start, with special characters percent-encoded; default: no mail is sent',
     ),
   SMTP_FROM: z
     .string()
     .regex(MAIL_ADDRESS, 'expected an e-mail address, without a name')
     .optional()
-    .describe('e-mail address of the sender; needed with SMTP_URL'),
+    .describe('e-mail address of the sender; required with SMTP_URL'),
   SMTP_REQUIRE_TLS: booleanSetting('true').describe(
-    'whether mail is sent only over an encrypted connection; false sends it to an smtp:// server that offers no STARTTLS',
+    'whether mail is sent only over an encrypted connection; false also sends it to smtp:// servers without STARTTLS',
   ),
 };
 

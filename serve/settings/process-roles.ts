@@ -5,7 +5,7 @@ export const PROCESS_ROLES = ['ingest', 'load', 'work', 'serve'] as const;
 export type ProcessRole = (typeof PROCESS_ROLES)[number];
 export const ALL_ROLES: ReadonlySet<ProcessRole> = new Set(PROCESS_ROLES);
 
-/** What a role cannot work without: it is waited for at the start, and its absence makes the process not ready. */
+/** The services that a role needs. A process waits for them at its start, and is not ready without them. */
 const NEEDS: Readonly<Record<ProcessRole, readonly Service[]>> = {
   ingest: ['log', 'keyValue'],
   load: ['store', 'log', 'keyValue'],

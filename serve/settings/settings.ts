@@ -10,10 +10,7 @@ import { identityBounds, identitySettings } from '../accounts/settings.ts';
 import { httpBounds, httpSettings } from '../http/settings.ts';
 import { mailSettings } from '../mail/settings.ts';
 
-/**
- * Every setting of the product, each declared by its domain: environment name, range, default and meaning. The help
- * text, the guide of settings and the check at the start read this object.
- */
+/** All settings, each declared by its domain with name, range, default and meaning. Help, guide and checks derive from it. */
 export const settings = z.object({
   ...httpSettings,
   ...infraSettings,
@@ -24,7 +21,7 @@ export const settings = z.object({
   ...mailSettings,
 });
 
-/** Bounds that are no settings. Tests give others with their names. */
+/** Bounds that are not settings. Tests override them by name. */
 export const bounds = {
   ...httpBounds,
   ...distributedBounds,
@@ -35,7 +32,7 @@ export const bounds = {
 
 export type Config = z.output<typeof settings> & typeof bounds;
 
-/** Reads the environment. Throws `setting_invalid` with one line that names the setting and what it accepts. */
+/** Reads the environment. Throws `setting_invalid` with one line that names the setting and its accepted values. */
 export function readConfig(env: Environment = process.env): Config {
   const config = readSettings(settings, env);
   return { ...bounds, ...config, DATA_DIR: resolve(config.DATA_DIR) };

@@ -20,9 +20,9 @@ const CHANGING = 'changing';
 const CACHED_MS = 60_000;
 /** A row that took longer than this to read is not put into the cache: it may be outdated. */
 const FILL_MS_MAX = 5_000;
-/** Rows of one statement. */
+/** Rows per statement. */
 const BATCH_LIMITS = { limits: [{ max: 500, of: () => 1 }] };
-/** Ids of one query, which are read without their rows. */
+/** Ids per query that only checks their existence. */
 const LOOKUP_LIMITS = { limits: [{ max: 5000, of: () => 1 }] };
 
 export interface RecordContext {
@@ -69,7 +69,7 @@ export class Records<Row extends RecordColumns> {
 
   async get(id: string): Promise<Row | null> {
     const { keyValue } = this.#context;
-    // The store knows as much: a cache that does not answer is no reason to refuse a caller.
+    // If the cache does not answer, the store is read: an unavailable cache must not refuse callers.
     const cached = await keyValue.get(this.#key(id)).catch(ignore('records.get', CHANGING));
     if (cached !== null && cached !== CHANGING) return JSON.parse(cached) as Row;
     const started = performance.now();
@@ -81,7 +81,7 @@ export class Records<Row extends RecordColumns> {
     return row;
   }
 
-  /** Whether there is a row of an id. What is asked for at the same time is one query, beside those of `get`. */
+  /** Whether a row exists. Concurrent calls share one query. */
   async has(id: string): Promise<boolean> {
     if (id === '') return false;
     const cached = await this.#context.keyValue.get(this.#key(id)).catch(ignore('records.has', null));
@@ -95,7 +95,7 @@ export class Records<Row extends RecordColumns> {
     );
   }
 
-  /** The same without a wide column. */
+  /** Like `find`, but without one (wide) column. */
   findWithout<Name extends keyof Row & string>(
     name: Name,
     where: Sql,
@@ -156,8 +156,8 @@ export class Records<Row extends RecordColumns> {
 }
 
 /**
- * Inserts rows in one statement. Where the store refuses that for what the rows are, each has a statement of its own, so
- * that none fails for another. Returns the error of each row, or null.
+ * Inserts rows in one statement. If the store refuses their content, each row is inserted separately, so that one bad row
+ * does not fail the others. Returns the error of each row, or null.
  */
 async function insertEach<Row extends RecordColumns>(
   store: Pick<Store, 'insert'>,

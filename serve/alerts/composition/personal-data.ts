@@ -1,7 +1,12 @@
 import { deleteByIds } from '../../../infra/clickhouse/delete-by-id.ts';
 import { type Sql, sql } from '../../../infra/sql.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
-import { exportedTime, exportRows, type Obstacle, type PersonalData } from '../../accounts/personal-data.ts';
+import {
+  type DeletionBlocker,
+  exportedTime,
+  exportRows,
+  type PersonalData,
+} from '../../accounts/personal-data.ts';
 import type { User } from '../../accounts/tables.ts';
 import { Records } from '../../stored-records/records.ts';
 import type { RecordColumns } from '../../stored-records/stored-table.ts';
@@ -34,7 +39,7 @@ export class AlertPersonalData implements PersonalData {
   }
 
   /** Projects whose only Owner is the user: a project must keep an Owner who can sign in. */
-  async obstacles({ id }: User): Promise<readonly Obstacle[]> {
+  async deletionBlockers({ id }: User): Promise<readonly DeletionBlocker[]> {
     const owned = (await this.#memberships(id)).filter(({ level }) => level === PROJECT_ROLES.Owner);
     const found = await Promise.all(
       owned.map(async ({ project }) =>
@@ -44,7 +49,7 @@ export class AlertPersonalData implements PersonalData {
     return found.flat();
   }
 
-  async duties({ id }: User): Promise<Record<string, readonly string[]>> {
+  async rolesOf({ id }: User): Promise<Record<string, readonly string[]>> {
     const memberships = await this.#memberships(id);
     const policies = new Records<oncall.EscalationPolicy>(this.#accounts, oncall.escalationPolicies);
     const paging = await Promise.all(
@@ -181,7 +186,7 @@ export class AlertPersonalData implements PersonalData {
   }
 }
 
-const onlyOwnerOf = ({ id, name }: tables.Project): Obstacle => ({
+const onlyOwnerOf = ({ id, name }: tables.Project): DeletionBlocker => ({
   text: `The project ${name} has no other Owner who can sign in. Make a member its Owner, or delete the project.`,
   path: `/projects/${id}/members`,
   link: 'Open its members',

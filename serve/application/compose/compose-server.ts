@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { readCoverage, readStatus } from '../../../aggregate/status/status.ts';
 import { memoizeFor } from '../../../infra/coordination/memoize-for.ts';
-import { provenAccount } from '../../accounts/principal.ts';
+import { authenticatedAccount } from '../../accounts/principal.ts';
 import { serveAlerts } from '../../alerts/routes.ts';
 import { ListReader } from '../../console/lists/list-reader.ts';
 import { serveConsole } from '../../console/module.ts';
@@ -38,7 +38,7 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   const { config, runtime, processMetrics, registry, aggregator, health } = pipeline;
   const accounts = pipeline.accounts();
   const { limiters } = accounts;
-  const authenticate = (request: FastifyRequest) => provenAccount(accounts, request);
+  const authenticate = (request: FastifyRequest) => authenticatedAccount(accounts, request);
   const readers = new Readers({ ...runtime, limiters, settings: config, authenticate });
   const { clock } = runtime;
   const store = readers.shared;

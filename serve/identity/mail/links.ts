@@ -6,8 +6,8 @@ import { setPassword } from '../../accounts/password-change.ts';
 import type { User } from '../../accounts/tables.ts';
 import { changeUser, findUserOrDeleted } from '../../accounts/users.ts';
 
-// Links of mails are encrypted and stored nowhere. A link holds the state of the account that its use changes, so it
-// works once, and ends with every change of the address, the password or all sessions.
+// Links in mails are encrypted and not stored. A link contains the state of the account, which its use changes. So it works
+// once, and ends if the address or the password changes, or if the user signs out of all sessions.
 
 const LIFETIME_MS = { 'reset-password': HOUR_MS / 2, 'confirm-email': 24 * HOUR_MS };
 type LinkPurpose = keyof typeof LIFETIME_MS;
@@ -31,7 +31,7 @@ export function linkPath({ seal, clock }: Accounts, purpose: LinkPurpose, user: 
   return `/${purpose}?link=${seal.encrypt(JSON.stringify(link), contextOf(purpose))}`;
 }
 
-/** Null for a link that is not valid any more, or never was. */
+/** Null if the link is not valid. */
 export async function openLink(
   accounts: Accounts,
   purpose: LinkPurpose,
@@ -43,21 +43,21 @@ export async function openLink(
   return user !== null && isValid(user, link) ? { ...link, user } : null;
 }
 
-/** Throws a `FieldError`: of the field `link` if the link was used meanwhile. */
+/** Throws a `FieldError` with the field `link` if the link was used meanwhile. */
 export async function resetPassword(accounts: Accounts, link: OpenLink, password: string): Promise<void> {
   await setPassword(accounts, link.user, password, { isStillValid: (user) => isValid(user, link) });
 }
 
 /**
- * Makes the address of a link the confirmed one of its user. Another account loses the address unless it has confirmed
- * it: who can read the mail has proved more than who typed the address.
+ * Makes the address of a link the confirmed email of its user. Another account loses the address unless it has confirmed it:
+ * reading the mail proves more than typing the address.
  */
 export async function confirmEmail(accounts: Accounts, { user, ...link }: OpenLink): Promise<void> {
   const { email } = link;
   // The lock of sign-up keeps addresses unique.
   const changed = await accounts.locks.run('sign-up', async (lease) => {
     const holder = await findUserOrDeleted(accounts, email);
-    if (holder !== null && holder.id !== user.id) await takeUnconfirmed(accounts, holder, email);
+    if (holder !== null && holder.id !== user.id) await removeUnconfirmed(accounts, holder, email);
     await lease.ensure();
     return changeUser(accounts, user.id, (current) =>
       isValid(current, link) ? { email, email_confirmed_ms: accounts.clock.now() } : null,
@@ -67,7 +67,7 @@ export async function confirmEmail(accounts: Accounts, { user, ...link }: OpenLi
   if (user.email !== email) await accounts.mails.notify(user, 'email-changed');
 }
 
-async function takeUnconfirmed(accounts: Accounts, { id }: User, email: string): Promise<void> {
+async function removeUnconfirmed(accounts: Accounts, { id }: User, email: string): Promise<void> {
   const changed = await changeUser(accounts, id, (current) =>
     current.email === email && current.email_confirmed_ms === 0 ? { email: '' } : null,
   );
@@ -78,7 +78,7 @@ function unsealed({ seal }: Accounts, purpose: LinkPurpose, text: string): Link 
   try {
     return JSON.parse(seal.decrypt(text, contextOf(purpose))) as Link;
   } catch (error) {
-    // Nothing that this service has made.
+    // This service has not created the text.
     return ignore('links.open', null)(error);
   }
 }

@@ -12,7 +12,7 @@ import { type LetterTopic, letterOf } from './texts.ts';
 const RETRY_MS_MIN = 5000;
 const GIVE_UP_MS = DAY_MS;
 
-/** Interval at which mails are found whose jobs were lost. It is also the longest wait of a mail for its next attempt. */
+/** Interval of the search for mails whose jobs were lost, which is also the longest wait for the next attempt. */
 const SWEEP_MS = 300_000;
 
 /** Starts the jobs that send mails of accounts. */
@@ -35,14 +35,14 @@ export function startAccountMails(app: FastifyInstance, accounts: Accounts): voi
   });
 }
 
-/** Returns after how many milliseconds the next attempt follows: the wait doubles each time. */
+/** Returns the milliseconds until the next attempt, which double each time; undefined if the mail is done. */
 async function sendMail(
   app: FastifyInstance,
   accounts: Accounts,
   mail: WaitingMail,
 ): Promise<number | undefined> {
   const origin = publicUrl(app, accounts.settings);
-  // A store that does not answer is as good a reason to wait as a mail server.
+  // An error of the store is retried like one of the mail server.
   const { fault, isRefused } = await attempt(accounts, mail, origin).catch((error) => ({
     fault: reasonOf(error),
     isRefused: false,
@@ -56,7 +56,7 @@ async function sendMail(
 }
 
 interface Attempt {
-  /** Why the mail was not accepted; '' if it was, or if there is nothing to send. */
+  /** The error; '' if the mail was accepted, or if there is nothing to send. */
   readonly fault: string;
   readonly isRefused: boolean;
 }
@@ -75,7 +75,7 @@ interface PlannedLetter {
   readonly path: string;
 }
 
-/** Null if there is nothing to send, as for an address that no account has confirmed. */
+/** Null if there is nothing to send, for example to an address that no account has confirmed. */
 async function planOf(
   accounts: Accounts,
   { topic, address: to, user_id }: WaitingMail,

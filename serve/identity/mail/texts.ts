@@ -1,8 +1,8 @@
 import type { MailTopic } from '../../accounts/account-mails.ts';
 import { html } from '../../pages/html.ts';
 
-// A mail to an address that nobody has confirmed may reach a stranger, so it has no text that a person chose. Others
-// name the account.
+// A mail to an unconfirmed address may reach a stranger, so it contains no text that a user chose. Other mails name the
+// account.
 
 /** The content of a mail, in text and HTML. */
 interface Letter {
@@ -11,7 +11,7 @@ interface Letter {
   readonly html: string;
 }
 
-interface Facts {
+interface LetterContext {
   readonly username: string;
   /** Public address of the service. */
   readonly origin: string;
@@ -19,18 +19,18 @@ interface Facts {
   readonly path: string;
 }
 
-interface Words {
+interface LetterText {
   readonly subject: string;
   readonly before: string;
-  /** Of the link. */
+  /** The text of the link. */
   readonly action?: string;
   readonly after: readonly string[];
 }
 
-/** `email-taken` takes the place of `confirm-email` if another account has confirmed the address. */
+/** `email-taken` replaces `confirm-email` if another account has confirmed the address. */
 export type LetterTopic = MailTopic | 'email-taken';
 
-const WORDS: Readonly<Record<LetterTopic, (account: string, origin: string) => Words>> = {
+const TEXTS: Readonly<Record<LetterTopic, (account: string, origin: string) => LetterText>> = {
   'reset-password': (account) => ({
     subject: 'Set a new password',
     before: `Somebody asked for a new password of ${account}.`,
@@ -81,19 +81,19 @@ const WORDS: Readonly<Record<LetterTopic, (account: string, origin: string) => W
   }),
 };
 
-/** The link of a notice leads to the page on which people ask for a new password. */
+/** The link of a notice leads to the page for a forgotten password. */
 const ifNotYou = (action: string, then: readonly string[]) => ({
   action,
   after: ['If this was you, there is nothing to do. If it was not, follow the link.', ...then],
 });
 
-export function letterOf(topic: LetterTopic, { username, origin, path }: Facts): Letter {
+export function letterOf(topic: LetterTopic, { username, origin, path }: LetterContext): Letter {
   const {
     subject,
     before,
     action = '',
     after,
-  } = WORDS[topic](`the account ${username} at ${origin}`, origin);
+  } = TEXTS[topic](`the account ${username} at ${origin}`, origin);
   const url = `${origin}${path}`;
   const link = { text: `${action}: ${url}`, html: html`<p><a href="${url}">${action}</a></p>` };
   const hasLink = action !== '';

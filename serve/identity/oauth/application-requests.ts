@@ -12,7 +12,7 @@ export const applicationsRequest = z.discriminatedUnion('action', [
 ]);
 export type ApplicationsRequest = z.output<typeof applicationsRequest>;
 
-/** An application as an operator sees it, without its secret. */
+/** An application without its secret. */
 export interface ListedApplication {
   readonly id: string;
   readonly name: string;
@@ -31,7 +31,7 @@ export interface ApplicationsResult {
 
 const LISTED_MAX = 100_000;
 
-/** Carries out a request; throws a `ProductError` when there is no such application. */
+/** Executes a request. Throws a `ProductError` if the application does not exist. */
 export async function handleApplicationsRequest(
   accounts: Accounts,
   request: ApplicationsRequest,
@@ -47,7 +47,11 @@ export async function handleApplicationsRequest(
     const next = { ...application, blocked_ms };
     return { next, result: next };
   });
-  if (changed === null) throw new ProductError('usage', `there is no application ${id}`);
+  if (changed === null)
+    throw new ProductError(
+      'usage',
+      `there is no application ${id}; \`chain-metrics applications list\` shows all application IDs`,
+    );
   return { applications: await listed(accounts, [changed]) };
 }
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { sql } from '../../../infra/sql.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
 import { FieldError } from '../../accounts/field-error.ts';
-import { registeredApplication, revokeGrant, scopesLeft } from '../../accounts/grants.ts';
+import { registeredApplication, remainingScopes, revokeGrant } from '../../accounts/grants.ts';
 import { createWithinLimit } from '../../accounts/limits.ts';
 import { displayName, isOneAlphabet } from '../../accounts/names.ts';
 import { isScope } from '../../accounts/scopes.ts';
@@ -26,7 +26,7 @@ interface NewApplication {
   readonly is_confidential: boolean;
 }
 
-/** Of one account. */
+/** Applications per account. */
 const APPLICATIONS_MAX = 50;
 
 /** Creates an application. Only the hash of the secret is stored; public applications have no secret. */
@@ -71,7 +71,7 @@ export async function updateApplication(
   await changeOwn(accounts, owner, id, (application) => ({ ...application, ...fields }));
 }
 
-/** Replaces the client secret, which invalidates the old one; null for a public application. */
+/** Replaces the client secret and invalidates the old one; null for a public application. */
 export async function renewSecret(accounts: Accounts, owner: User, id: string): Promise<string | null> {
   const secret = SECRET_PREFIX + newSecret();
   const changed = await changeOwn(accounts, owner, id, (application) =>
@@ -80,7 +80,7 @@ export async function renewSecret(accounts: Accounts, owner: User, id: string): 
   return changed ? secret : null;
 }
 
-/** Deletes an application, which invalidates all its tokens. */
+/** Deletes an application and invalidates all its tokens. */
 export async function deleteApplication(accounts: Accounts, owner: User, id: string): Promise<boolean> {
   const now = accounts.clock.now();
   return changeOwn(accounts, owner, id, (application) => ({ ...application, revoked_ms: now }));
@@ -114,7 +114,7 @@ export async function authorizedApplications(
     [...byApplication].map(async ([id, grants]) => {
       const application = await registeredApplication(accounts, id);
       if (application === null) return [];
-      const scopes = scopesLeft([...new Set(grants.flatMap((grant) => grant.scopes))], application);
+      const scopes = remainingScopes([...new Set(grants.flatMap((grant) => grant.scopes))], application);
       return [{ application, scopes, since_ms: grants[0]?.created_ms ?? 0, grants }];
     }),
   );
@@ -189,7 +189,7 @@ function applicationName(given: string): string {
     throw new FieldError('name', 'Use only letters, digits, spaces and punctuation.');
   }
   if (!isOneAlphabet(name)) throw new FieldError('name', 'Use letters of a single alphabet.');
-  // Accents, a dotless i and what stands between the letters do not make it another name.
+  // Accents, a dotless i and characters between the letters do not make it another name.
   const letters = name
     .normalize('NFKD')
     .toUpperCase()

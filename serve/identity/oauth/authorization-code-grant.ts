@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Accounts } from '../../accounts/accounts.ts';
-import { holderOf, revoked, scopesLeft } from '../../accounts/grants.ts';
+import { holderOf, remainingScopes, revoked } from '../../accounts/grants.ts';
 import { isSecretOf } from '../../accounts/secrets.ts';
 import type { Application, Grant } from '../../accounts/tables.ts';
 import { readToken } from '../../accounts/tokens.ts';
@@ -38,12 +38,13 @@ export async function exchangeCode(
     if (grant.code_challenge !== '') required(form, 'code_verifier');
     if (!isVerified(grant.code_challenge, verifier)) throw refused();
     const now = accounts.clock.now();
-    // A used code revokes its tokens only when everything else is correct, so not for an attacker without the verifier.
+    // Using a code again revokes its tokens, but only if all other parameters are correct, so not for an attacker without
+    // the verifier.
     if (grant.code_used_ms > 0) return { next: revoked(grant, now), result: null };
     if (grant.code_expires_ms <= now) throw refused();
     const holder = await holderOf(accounts, grant);
     if (typeof holder === 'string') throw refused();
-    const scopes = scopesLeft(grant.scopes, holder.application);
+    const scopes = remainingScopes(grant.scopes, holder.application);
     if (scopes.length === 0) throw refused();
     const access_resources = readAudience(form, accounts, issuer, grant.resources);
     const pair = withPair(accounts, { ...grant, access_resources, code_used_ms: now }, scopes, now);

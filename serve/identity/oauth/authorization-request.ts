@@ -8,10 +8,10 @@ import { OAuthError } from './errors.ts';
 import { optional, required, requireUnique } from './parameters.ts';
 import { readChallenge } from './pkce.ts';
 import { isRegistered, isWebAddress } from './redirect-uri.ts';
-import { readScopes } from './requested-scopes.ts';
+import { emptyScope, readScopes } from './requested-scopes.ts';
 import { readResources } from './resources.ts';
 
-/** Where the response goes. It is validated first: before that, no redirect is allowed (RFC 6749 §4.1.2.1). */
+/** The destination of the response. It is validated first: before that, no redirect is allowed (RFC 6749 §4.1.2.1). */
 export interface RedirectTarget {
   readonly application: Application;
   readonly redirectUri: string;
@@ -41,14 +41,14 @@ export async function readTarget(accounts: Accounts, form: Form): Promise<Redire
   if (application === null) {
     throw new HttpError(
       'bad_request',
-      'The application is not registered, or it was deleted or stopped. Its developer compares client_id with the application ID.',
+      'The application is not registered, or it was deleted or blocked. If you are its developer, compare client_id with the application ID.',
     );
   }
   const redirectUri = form.text('redirect_uri');
   if (!isRegistered(application.redirect_uris, redirectUri)) {
     throw new HttpError(
       'bad_request',
-      'The redirect_uri is not registered for the application. Its developer adds it to the redirect URIs of the application, exactly as it is sent.',
+      'The redirect_uri is not registered for the application. If you are its developer, add it to the redirect URIs of the application, exactly as the application sends it.',
     );
   }
   const isPosted = form.text('response_mode') === 'form_post' && isWebAddress(redirectUri);
@@ -60,7 +60,7 @@ export async function readTarget(accounts: Accounts, form: Form): Promise<Redire
   };
 }
 
-/** Errors in the other parameters are sent to the application. Unknown parameters are ignored. */
+/** Errors in other parameters are sent to the application. Unknown parameters are ignored. */
 export function readRequest(
   accounts: Accounts,
   issuer: () => string,
@@ -100,12 +100,12 @@ function checkSupported(form: Form): void {
   );
 }
 
-/** Without a scope, those that the application registered (RFC 6749 §3.3). */
+/** Without a scope parameter, all scopes of the application (RFC 6749 §3.3). */
 function scopesOf({ scopes: registered }: Application, wanted: string): Scope[] {
   if (wanted === '') return registered.filter(isScope);
-  const scopes = readScopes(wanted, registered, 'the application registered');
+  const scopes = readScopes(wanted, registered, 'the scopes of the application');
   if (scopes.length > 0) return scopes;
-  throw new OAuthError('invalid_scope', 'The scope names nothing that the user can grant.');
+  throw emptyScope();
 }
 
 function checkResponseMode(wanted: string, { responseMode }: RedirectTarget): void {

@@ -15,13 +15,13 @@ import { type AuthorizationRequest, readRequest, readTarget } from './authorizat
 import { respond, withErrorResponse } from './authorization-response.ts';
 import { consentPage } from './consent.ts';
 import { OAuthError } from './errors.ts';
-import { readHint } from './id-token-hint.ts';
+import { INVALID_HINT, readHint } from './id-token-hint.ts';
 import { queryParameters } from './parameters.ts';
-import { isSilent, neededSignIn, readPrompt, signInFirst } from './prompt.ts';
+import { isSilent, readPrompt, requiredSignIn, signInUrl } from './prompt.ts';
 
 /** The authorization endpoint: RFC 6749 §4.1.1 with PKCE and RFC 9207, and OpenID Connect Core §3.1.2. */
 export function serveAuthorize(pages: FastifyInstance, accounts: Accounts, issuer: () => string): void {
-  // HEAD must change nothing, and an approval issues a code.
+  // No HEAD: the request may issue a code.
   pages.get('/oauth/authorize', { exposeHeadRoute: false }, async (request, reply) => {
     const form = readQuery(request);
     const target = await readTarget(accounts, form);
@@ -32,19 +32,33 @@ export function serveAuthorize(pages: FastifyInstance, accounts: Accounts, issue
       const now = accounts.clock.now();
       const prompt = readPrompt(form, now);
       const hint = await readHint(accounts, issuer, form, target.application);
-      // Without `prompt=none` an invalid hint is ignored, since one that a retired key signed would lock the user out.
-      const hintedUserId = prompt.isSilent ? hint : hint || null;
-      const needed = neededSignIn(prompt, signedIn, hintedUserId);
-      if (needed === 'login' && prompt.isSilent) {
-        throw new OAuthError('login_required', 'The user has to sign in.');
+      // Without `prompt=none` an invalid hint is ignored: a hint that a retired key signed must not lock the user out.
+      if (hint === INVALID_HINT && prompt.isSilent) {
+        throw new OAuthError(
+          'login_required',
+          'The id_token_hint is not a valid ID token of this application. Repeat the request without prompt=none.',
+        );
       }
-      if (needed !== null || signedIn === null) {
-        return seeOther(reply, signInFirst(request.url, prompt, needed ?? 'login', hintedUserId, now));
+      const hintedUserId = hint === INVALID_HINT ? null : hint;
+      const required = requiredSignIn(prompt, signedIn, hintedUserId);
+      if (required === 'login' && prompt.isSilent) {
+        throw new OAuthError(
+          'login_required',
+          'The user is not signed in as requested. Repeat the request without prompt=none.',
+        );
+      }
+      if (required !== null || signedIn === null) {
+        return seeOther(reply, signInUrl(request.url, prompt, required ?? 'login', hintedUserId, now));
       }
       if (!prompt.wantsConsent && (await hasConsented(accounts, issuer, signedIn.user, authorization))) {
         return approve(accounts, reply, issuer, signedIn, authorization);
       }
-      if (prompt.isSilent) throw new OAuthError('consent_required', 'The user has to authorize the request.');
+      if (prompt.isSilent) {
+        throw new OAuthError(
+          'consent_required',
+          'The user has not authorized this request yet. Repeat the request without prompt=none.',
+        );
+      }
       return reply.page(await consentPage(accounts, reply, signedIn.user, authorization));
     });
   });
@@ -62,10 +76,7 @@ export function serveAuthorize(pages: FastifyInstance, accounts: Accounts, issue
     return withErrorResponse(reply, issuer, target, null, async () => {
       const authorization = readRequest(accounts, issuer, form, target);
       if (form.text('decision') !== 'allow') {
-        throw new OAuthError(
-          'access_denied',
-          'The resource owner or authorization server denied the request.',
-        );
+        throw new OAuthError('access_denied', 'The user denied the request.');
       }
       return approve(accounts, reply, issuer, signedIn, authorization);
     });
@@ -94,7 +105,7 @@ function addressOf(form: Form): string {
   if (address.length > ADDRESS_CHARACTERS_MAX)
     throw new HttpError(
       'bad_request',
-      `The authorization request is longer than ${ADDRESS_CHARACTERS_MAX} characters.`,
+      `The authorization request is longer than ${ADDRESS_CHARACTERS_MAX} characters. Shorten its parameters, such as state.`,
     );
   return address;
 }
@@ -131,10 +142,7 @@ async function approve(
   return respond(reply, issuer, authorization, { code: code.text });
 }
 
-/**
- * Whether the user has an active grant with all requested scopes and resources. A public application is never approved
- * like this, since it cannot be authenticated.
- */
+/** Whether the user has an active grant with all requested scopes and resources. Public applications always need consent. */
 async function hasConsented(
   accounts: Accounts,
   issuer: () => string,

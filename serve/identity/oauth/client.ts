@@ -54,12 +54,12 @@ export async function optionalClient(
     throw refusedClient(request, 'The Authorization header contains no HTTP Basic credentials.');
   }
   if (id !== '' && !tries.some((one) => one.id === id)) {
-    throw new OAuthError('invalid_request', 'The client_id of the body is not that of the header.');
+    throw new OAuthError('invalid_request', 'The client_id in the body differs from that in the header.');
   }
   return authenticate(accounts, request, tries);
 }
 
-/** The refusal of a client, with a challenge where it used the header (RFC 6749 §5.2). */
+/** The refusal of a client, with a challenge if it used the header (RFC 6749 §5.2). */
 export function refusedClient({ headers }: FastifyRequest, description: string): OAuthError {
   const challenge = { 'www-authenticate': 'Basic realm="Chain Metrics", charset="UTF-8"' };
   return new OAuthError('invalid_client', description, {
@@ -79,7 +79,7 @@ function credentialsOf(header: string): Credentials[] {
     const decode = (part: string) => decodeURIComponent(part.replaceAll('+', ' '));
     return [raw, { id: decode(raw.id), secret: decode(raw.secret) }];
   } catch {
-    // Clients that do not encode send any text: only as it stands can it be right.
+    // Malformed encoding: the client sent the credentials unencoded.
     return [raw];
   }
 }

@@ -19,7 +19,7 @@ const CROSS_ORIGIN: Readonly<Record<string, string>> = {
  * The authorization endpoint does not support CORS (RFC 9700 §2.6).
  */
 export function allowCrossOrigin(app: FastifyInstance): void {
-  // As an answer is sent: also what the whole server refuses, before hooks of this scope run, can be read by a page.
+  // In onSend, so that pages can also read refusals of the whole server, which run before hooks of this scope.
   app.addHook('onSend', (request, reply, payload, next) => {
     if (Object.hasOwn(CROSS_ORIGIN, request.routeOptions.url ?? '')) allowOrigin(reply);
     next(null, payload);

@@ -8,9 +8,9 @@ const SERVICES: Readonly<Record<string, GitAccess>> = {
 };
 
 /**
- * The access that a request of the Git protocol needs; null for every other one. Proxy and Git parse the address once
- * more, so only the exact forms that Git's clients send are accepted: an address that could be read in two ways, such
- * as with an encoded slash, a dot segment or a fragment, is none of them. The method is checked where it is known.
+ * The access that a request of the Git protocol needs; null for any other request. The proxy and Git parse the address again,
+ * so only the exact forms of Git clients are accepted. Ambiguous addresses, such as those with an encoded slash, a dot segment
+ * or a fragment, are refused. The method is checked if the proxy sends it.
  */
 export function gitAccessOf(uri: string, method: string | undefined): GitAccess | null {
   if (uri.length > URI_CHARACTERS_MAX) return null;
@@ -22,7 +22,7 @@ export function gitAccessOf(uri: string, method: string | undefined): GitAccess 
   return SERVICES[service] ?? null;
 }
 
-/** Letters and digits of any language and a few marks, of which only non-ASCII ones are encoded. */
+/** Letters and digits of any language and a few marks. Only non-ASCII characters may be encoded. */
 function isPlainSegment(segment: string): boolean {
   if (/%[0-7]|[^\x21-\x7e]/.test(segment) || Object.hasOwn(SERVICES, segment.toLowerCase())) return false;
   try {

@@ -22,7 +22,7 @@ const ACCEPTED_SCOPES: Readonly<Record<GitAccess, readonly string[]>> = {
 export function serveGitAuthentication(app: FastifyInstance, accounts: Accounts): void {
   app.get('/oauth/git', async (request, reply) => {
     reply.header('cache-control', 'no-store');
-    const caller = await callerOf(accounts, request).catch(tooMany);
+    const caller = await callerOf(accounts, request).catch(rateLimitError);
     if (caller instanceof HttpError) return reply.code(caller.status).headers(caller.headers).send();
     if (caller === null) {
       return reply.code(401).header('www-authenticate', 'Basic realm="Git", charset="UTF-8"').send();
@@ -43,15 +43,15 @@ export function serveGitAuthentication(app: FastifyInstance, accounts: Accounts)
   });
 }
 
-/** The refusal of a sender who has failed too often. */
-function tooMany(error: unknown): HttpError {
+/** Returns a 429, and rethrows other errors. */
+function rateLimitError(error: unknown): HttpError {
   if (error instanceof HttpError && error.status === 429) return error;
   throw error;
 }
 
 async function callerOf(accounts: Accounts, request: FastifyRequest): Promise<Principal | null> {
   const { authorization } = request.headers;
-  // Git asks without a password first.
+  // The first request of Git has no credentials.
   if (authorization === undefined) return null;
   const basic = readBasic(authorization);
   const found = await bearer(accounts, basic?.user === GIT_USER ? basic.password : '', request);

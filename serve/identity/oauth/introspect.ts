@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Accounts } from '../../accounts/accounts.ts';
-import { holderOf, scopesLeft } from '../../accounts/grants.ts';
+import { holderOf, remainingScopes } from '../../accounts/grants.ts';
 import { isSecretOf } from '../../accounts/secrets.ts';
 import type { Grant } from '../../accounts/tables.ts';
 import { readToken, refreshParts, type Token } from '../../accounts/tokens.ts';
@@ -32,7 +32,7 @@ export function serveIntrospect(app: FastifyInstance, accounts: Accounts, issuer
     const aud = token.kind === 'refresh' ? grant.resources : grant.access_resources;
     return neverStored(reply).send({
       active: true,
-      scope: scopesLeft(
+      scope: remainingScopes(
         token.kind === 'refresh' ? grant.scopes : grant.access_scopes,
         holder.application,
       ).join(' '),

@@ -87,8 +87,8 @@ export function withPair(
   };
 }
 
-/** The response that told the newest pair of a grant, once more. */
-export function responseAgain(
+/** Repeats the response with the newest pair of a grant. */
+export function repeatedResponse(
   { id, access_expires_ms, access_created_ms }: Grant,
   scopes: readonly string[],
   now: number,

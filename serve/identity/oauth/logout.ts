@@ -95,7 +95,7 @@ async function readLogout(accounts: Accounts, issuer: () => string, form: Form):
   const redirectUri = optional(form, 'post_logout_redirect_uri');
   const state = optional(form, 'state');
   const claims = hint === '' ? null : await new SigningKeys(accounts).verify(hint, issuer());
-  if (hint !== '' && claims === null) throw invalid('The id_token_hint is no ID token of this service.');
+  if (hint !== '' && claims === null) throw invalid('The id_token_hint is not an ID token of this service.');
   const audience = claims === null ? '' : String(claims.aud);
   if (claims !== null && clientId !== '' && clientId !== audience) {
     throw invalid('The client_id is not the application that the id_token_hint was issued to.');
@@ -103,7 +103,7 @@ async function readLogout(accounts: Accounts, issuer: () => string, form: Form):
   const id = clientId || audience;
   const application = id === '' ? null : await activeApplication(accounts, id);
   if (id !== '' && application === null) {
-    throw invalid('The application is not registered, or it was deleted or stopped.');
+    throw invalid('The application is not registered, or it was deleted or blocked.');
   }
   if (redirectUri !== '') checkRedirectUri(application, redirectUri);
   return { application, redirectUri, state, subject: claims?.sub ?? null };
@@ -115,7 +115,7 @@ function checkRedirectUri(application: Application | null, redirectUri: string):
   }
   if (!isRegistered(application.post_logout_redirect_uris, redirectUri)) {
     throw invalid(
-      'The post_logout_redirect_uri is not registered for the application. Its developer adds it to the redirect URIs after sign-out, exactly as it is sent.',
+      'The post_logout_redirect_uri is not registered for the application. If you are its developer, add it to the redirect URIs after sign-out, exactly as the application sends it.',
     );
   }
 }

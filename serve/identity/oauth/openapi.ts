@@ -2,34 +2,34 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { describeRoute, type ResponseDescription } from '../../http/route.ts';
 
-/** An endpoint in the OpenAPI document: its fields with their meaning, and an example. */
-interface Described {
+/** An endpoint in the OpenAPI document. */
+interface EndpointDescription {
   readonly summary: string;
   readonly description?: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly form?: Readonly<Record<string, string>>;
   readonly required?: readonly string[];
-  /** Of the form. */
+  /** An example of the form. */
   readonly request?: Readonly<Record<string, string>>;
   readonly answer: unknown;
-  /** Whether the caller is the bearer of a token. */
+  /** Whether the caller sends a bearer token. */
   readonly needsToken?: true;
 }
 
 const CLIENT = {
-  client_id: 'application ID; with client_secret, unless both come by HTTP Basic',
-  client_secret: 'secret of the application; left out by applications that have none',
+  client_id: 'application ID; not needed with HTTP Basic',
+  client_secret: 'secret of the application; not needed with HTTP Basic or for public applications',
 };
 const CLIENT_EXAMPLE = {
   client_id: 'Yb2qW8dRk1vTn4xZs7uLgA',
   client_secret: 'the secret of the application',
 };
 
-const USERINFO: Described = {
+const USERINFO: EndpointDescription = {
   needsToken: true,
   summary: 'The identity of the user (scope openid)',
   description:
-    'Requires the scope openid, which returns sub, name, nickname, preferred_username and profile. The e-mail address is returned only if the token also has the scope email; `email_verified` says whether an operator has confirmed it. Without openid, the scopes profile and email return 403.',
+    'Requires the scope openid, which returns sub, name, nickname, preferred_username and profile. The email is returned only if the token also has the scope email; `email_verified` is true if it is confirmed. Without openid, the scopes profile and email return 403.',
   answer: {
     sub: '1',
     name: 'Alice',
@@ -54,7 +54,7 @@ const METADATA = {
   code_challenge_methods_supported: ['S256'],
 };
 
-const DESCRIBED: Readonly<Record<string, Described>> = {
+const ENDPOINTS: Readonly<Record<string, EndpointDescription>> = {
   'POST /oauth/token': {
     summary: 'Obtain or refresh tokens',
     description:
@@ -62,13 +62,13 @@ const DESCRIBED: Readonly<Record<string, Described>> = {
     form: {
       grant_type: 'authorization_code, refresh_token or password',
       ...CLIENT,
-      code: 'code of the authorization response; works once, for ten minutes',
+      code: 'code of the authorization response; valid once, for ten minutes',
       redirect_uri: 'the same as in the authorization request',
       code_verifier: 'PKCE: 43 to 128 characters of A-Z, a-z, 0-9, hyphen, dot, underscore and tilde',
       refresh_token: 'refresh token of the newest pair',
       scope: 'with refresh_token or password: space-separated scopes',
       resource: 'URI of an authorized API that the token is for (RFC 8707); may be repeated',
-      username: 'password grant: user name or e-mail address',
+      username: 'password grant: username or email',
       password: 'password grant: password; not for accounts with two-factor authentication',
     },
     required: ['grant_type'],
@@ -128,7 +128,7 @@ const DESCRIBED: Readonly<Record<string, Described>> = {
   'GET /api/v4/user': {
     needsToken: true,
     summary: 'The user behind a token (scope api or read_user)',
-    description: 'The email is null until an operator has confirmed it, at the time of `confirmed_at`.',
+    description: 'The email is null until it is confirmed; `confirmed_at` is the time of the confirmation.',
     answer: {
       id: 1,
       username: 'alice',
@@ -165,7 +165,7 @@ const DESCRIBED: Readonly<Record<string, Described>> = {
     },
   },
   'GET /.well-known/oauth-authorization-server': {
-    summary: 'What this authorization server can do (RFC 8414)',
+    summary: 'Metadata of the authorization server (RFC 8414)',
     answer: METADATA,
   },
   'GET /oauth/discovery/keys': {
@@ -187,22 +187,22 @@ const DESCRIBED: Readonly<Record<string, Described>> = {
   },
 };
 
-/** Describes the endpoints of a scope in the OpenAPI document; all other routes of the scope are left out of it. */
+/** Adds the endpoints of a scope to the OpenAPI document, and hides all other routes of the scope. */
 export function describeEndpoints(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     const methods = [route.method].flat();
     const method = methods[0] as 'GET' | 'POST';
-    const described = methods.includes('HEAD') ? undefined : DESCRIBED[`${method} ${route.url}`];
-    route.schema = described === undefined ? { hide: true } : schemaOf(method, route.url, described);
+    const endpoint = methods.includes('HEAD') ? undefined : ENDPOINTS[`${method} ${route.url}`];
+    route.schema = endpoint === undefined ? { hide: true } : schemaOf(method, route.url, endpoint);
   });
 }
 
-function schemaOf(method: 'GET' | 'POST', path: string, described: Described): object {
-  const { summary, description, query, form, required = [], request, answer, needsToken } = described;
-  const fields = (named: Readonly<Record<string, string>>) =>
+function schemaOf(method: 'GET' | 'POST', path: string, endpoint: EndpointDescription): object {
+  const { summary, description, query, form, required = [], request, answer, needsToken } = endpoint;
+  const fields = (meanings: Readonly<Record<string, string>>) =>
     z.object(
       Object.fromEntries(
-        Object.entries(named).map(([name, meaning]) => {
+        Object.entries(meanings).map(([name, meaning]) => {
           const field = z.string().describe(meaning);
           return [name, required.includes(name) ? field : field.optional().describe(meaning)];
         }),

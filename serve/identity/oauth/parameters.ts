@@ -13,7 +13,7 @@ const BODY_ONLY = [
   'password',
 ];
 
-/** Far more than any of these requests needs. */
+/** Far more than any request needs. */
 export const BODY_BYTES_MAX = 64 * 1024;
 const VALUE_CHARACTERS_MAX = 8 * 1024;
 
@@ -52,7 +52,7 @@ export function queryParameters(request: FastifyRequest): Form {
 /** Parameters that may name several targets of one token (RFC 8707 §2, RFC 8693 §2.1). */
 const REPEATABLE: ReadonlySet<string> = new Set(['resource', 'audience']);
 
-/** Throws when a parameter was sent more than once that may come only once. */
+/** Throws if a parameter that must be unique was sent more than once. */
 export function requireUnique(form: Form): Form {
   const repeated = form.repeated().find((name) => !REPEATABLE.has(name));
   if (repeated !== undefined) {

@@ -10,7 +10,7 @@ import { optionalClient } from './client.ts';
 import { OAuthError } from './errors.ts';
 import { type TokenResponse, withAccess } from './issue.ts';
 import { optional, required } from './parameters.ts';
-import { readScopes } from './requested-scopes.ts';
+import { emptyScope, readScopes } from './requested-scopes.ts';
 import { readResources } from './resources.ts';
 
 /**
@@ -27,14 +27,14 @@ export async function passwordGrant(
   if (application === null && !accounts.settings.OAUTH_PASSWORD_WITHOUT_CLIENT) {
     throw new OAuthError(
       'invalid_client',
-      'Client authentication failed: this server wants a registered client.',
+      'Client authentication failed: this server requires a registered application. Send its client_id.',
     );
   }
   const username = required(form, 'username');
   const password = required(form, 'password');
   const scopes = scopesOf(application, optional(form, 'scope'));
   const resources = readResources(form, accounts, issuer);
-  // Before the check: a password that is changed meanwhile revokes the grant.
+  // Read the clock before the check, so that a password change during the check revokes the grant.
   const now = accounts.clock.now();
   const user = await userOf(accounts, request, username, password);
   if (user === null) {
@@ -55,7 +55,7 @@ export async function passwordGrant(
   return response;
 }
 
-/** Counts as a failure when a second factor is missing: the number of tries left must not tell that the password is right. */
+/** A missing second factor counts as a failure. Otherwise the remaining attempts would reveal a correct password. */
 async function userOf(accounts: Accounts, request: FastifyRequest, login: string, password: string) {
   const caller = { address: addressKey(request), device: null };
   const user = await accounts.attempts.run({ what: 'password', account: login, ...caller }, async () => {
@@ -68,7 +68,11 @@ async function userOf(accounts: Accounts, request: FastifyRequest, login: string
 
 function scopesOf(application: Application | null, wanted: string): readonly string[] {
   const allowed = application?.scopes ?? SCOPE_NAMES;
-  const scopes = readScopes(wanted === '' ? DEFAULT_SCOPE : wanted, allowed, 'the application may ask for');
-  if (scopes.length === 0) throw new OAuthError('invalid_scope', 'The scope names nothing.');
+  const scopes = readScopes(
+    wanted === '' ? DEFAULT_SCOPE : wanted,
+    allowed,
+    'the scopes that the application may request',
+  );
+  if (scopes.length === 0) throw emptyScope();
   return scopes;
 }

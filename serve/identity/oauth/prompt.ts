@@ -4,22 +4,22 @@ import type { Form } from '../../http/form.ts';
 import { OAuthError } from './errors.ts';
 import { optional } from './parameters.ts';
 
-/** What an application wants the user to be asked (OpenID Connect Core §3.1.2.1). */
+/** The pages that an application requests (OpenID Connect Core §3.1.2.1). */
 interface Prompt {
-  /** Nothing: the answer is an error where a page would be needed. */
+  /** Show no page, and answer with an error instead. */
   readonly isSilent: boolean;
   readonly wantsConsent: boolean;
   readonly wantsAccountChoice: boolean;
-  /** Milliseconds since the epoch: an earlier sign-in is not enough. 0 = any sign-in. */
-  readonly signedInAfter: number;
-  /** Whether this request has already led to the sign-in page. */
-  readonly isAfterSignIn: boolean;
+  /** Earliest accepted sign-in, in milliseconds since the epoch; 0 = any. */
+  readonly minSignInMs: number;
+  /** Whether this request returns from the sign-in page. */
+  readonly isReturn: boolean;
 }
 
-/** In the address to which the user returns, it replaces what the sign-in has fulfilled. */
-const SIGNED_IN_AFTER = 'signed_in_after';
+/** Parameter of the address to which the user returns after sign-in. It replaces `prompt=login` and `max_age`. */
+const MIN_SIGN_IN = 'signed_in_after';
 
-/** Whether a request asks for an answer without any page, even if it is wrong in another way. */
+/** Whether a request asks for an answer without a page, even if the request is invalid. */
 export function isSilent(form: Form): boolean {
   const values = form.getAll('prompt').flatMap(valuesOf);
   return values.length > 0 && values.every((value) => value === 'none');
@@ -28,22 +28,22 @@ export function isSilent(form: Form): boolean {
 const valuesOf = (prompt: string): string[] => prompt.split(' ').filter((value) => value !== '');
 
 export function readPrompt(form: Form, now: number): Prompt {
-  // Values that this server does not know are ignored, as OpenID Connect advises.
+  // Unknown values are ignored, as OpenID Connect advises.
   const values = new Set(valuesOf(optional(form, 'prompt')));
   if (values.has('none') && values.size > 1) {
     throw new OAuthError('invalid_request', 'prompt=none cannot be combined with other values.');
   }
-  const earlier = earlierRequest(form, now);
+  const returnedMs = readMinSignIn(form, now);
   return {
     isSilent: values.has('none'),
     wantsConsent: values.has('consent'),
     wantsAccountChoice: values.has('select_account'),
-    signedInAfter: Math.max(values.has('login') ? now : 0, oldestSignIn(form, now), earlier),
-    isAfterSignIn: earlier > 0,
+    minSignInMs: Math.max(values.has('login') ? now : 0, minSignInOfMaxAge(form, now), returnedMs),
+    isReturn: returnedMs > 0,
   };
 }
 
-function oldestSignIn(form: Form, now: number): number {
+function minSignInOfMaxAge(form: Form, now: number): number {
   const seconds = optional(form, 'max_age');
   if (seconds === '') return 0;
   if (!/^\d{1,10}$/.test(seconds)) {
@@ -52,46 +52,46 @@ function oldestSignIn(form: Form, now: number): number {
   return Math.max(0, now - Number(seconds) * 1000);
 }
 
-function earlierRequest(form: Form, now: number): number {
-  const time = Number(optional(form, SIGNED_IN_AFTER));
+function readMinSignIn(form: Form, now: number): number {
+  const time = Number(optional(form, MIN_SIGN_IN));
   return time > 0 && time <= now ? time : 0;
 }
 
-/** The page that the user has to pass before the request continues. */
+/** The reason for the sign-in page. */
 type SignInPage = 'login' | 'select_account';
 
-/** The sign-in that a request needs first; null when the session is enough. */
-export function neededSignIn(
+/** The reason why a request needs the sign-in page first; null if the session is sufficient. */
+export function requiredSignIn(
   prompt: Prompt,
   signedIn: SignedIn | null,
   hintedUserId: string | null,
 ): SignInPage | null {
-  if (signedIn === null || signedIn.session.created_ms < prompt.signedInAfter) return 'login';
+  if (signedIn === null || signedIn.session.created_ms < prompt.minSignInMs) return 'login';
   if (hintedUserId !== null && hintedUserId !== signedIn.user.id) {
-    if (!prompt.isAfterSignIn) return 'login';
+    if (!prompt.isReturn) return 'login';
     throw new OAuthError(
       'login_required',
-      'The user signed in to another account than the one that id_token_hint names.',
+      'The user signed in to another account than that of id_token_hint.',
     );
   }
   return prompt.wantsAccountChoice ? 'select_account' : null;
 }
 
-/** The sign-in page. It leads back to the request without the parameters that the sign-in fulfils. */
-export function signInFirst(
+/** The address of the sign-in page. It leads back to the request, without the parameters that the sign-in satisfies. */
+export function signInUrl(
   url: string,
   prompt: Prompt,
-  needed: SignInPage,
+  required: SignInPage,
   hintedUserId: string | null,
   now: number,
 ): string {
-  // With a hint, too, the address records the sign-in, so that a hint of another user cannot cause a redirect loop.
-  const after = hintedUserId !== null && needed === 'login' ? now : prompt.signedInAfter;
-  if (!prompt.wantsAccountChoice && after === 0) return signInPath(url);
+  // A hint also requires a sign-in from now on, so that a hint of another user cannot cause a redirect loop.
+  const minSignInMs = hintedUserId !== null && required === 'login' ? now : prompt.minSignInMs;
+  if (!prompt.wantsAccountChoice && minSignInMs === 0) return signInPath(url);
   const [path = '', query = ''] = url.split(/\?([\s\S]*)/, 2);
   const rest = new URLSearchParams(query);
-  for (const name of ['prompt', 'max_age', SIGNED_IN_AFTER]) rest.delete(name);
+  for (const name of ['prompt', 'max_age', MIN_SIGN_IN]) rest.delete(name);
   if (prompt.wantsConsent) rest.set('prompt', 'consent');
-  if (after > 0) rest.set(SIGNED_IN_AFTER, String(after));
-  return `/sign-in?again=${needed}&next=${encodeURIComponent(`${path}?${rest}`)}`;
+  if (minSignInMs > 0) rest.set(MIN_SIGN_IN, String(minSignInMs));
+  return `/sign-in?again=${required}&next=${encodeURIComponent(`${path}?${rest}`)}`;
 }

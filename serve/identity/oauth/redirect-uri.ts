@@ -10,7 +10,7 @@ const LOOPBACK = /^http:\/\/(127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\]|localhost)(?
 /** A private-use scheme must be a reversed domain name (RFC 8252 §7.1). Both spellings are in use, `:/` and `://`. */
 const PRIVATE_USE = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:\//;
 
-/** Why a redirect URI cannot be registered, as the end of a sentence; null when it can. */
+/** The reason why a redirect URI cannot be registered, as the end of a sentence; null if it can. */
 export function redirectUriFault(text: string, { insecure }: RedirectRules): string | null {
   if (text.length > CHARACTERS_MAX) return `is longer than ${CHARACTERS_MAX} characters`;
   // Only ASCII, since letters of other scripts look alike; international hosts are written as xn--….
@@ -76,12 +76,12 @@ function safeDecode(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
-    // It is only shown: malformed text is shown as it stands.
+    // Malformed text cannot have the name of a parameter.
     return text;
   }
 }
 
-/** Whether a redirect URI is not of a private-use scheme, so that a form can be posted to it. */
+/** Whether a redirect URI uses http or https, so that a form can be posted to it. */
 export const isWebAddress = (address: string): boolean => /^https?:/i.test(address);
 
 /** The destination of a redirect, for display. */

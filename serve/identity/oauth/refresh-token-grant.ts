@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Accounts } from '../../accounts/accounts.ts';
-import { holderOf, revoked, scopesLeft } from '../../accounts/grants.ts';
+import { holderOf, remainingScopes, revoked } from '../../accounts/grants.ts';
 import { isSecretOf } from '../../accounts/secrets.ts';
 import type { Grant } from '../../accounts/tables.ts';
 import { readToken, refreshParts, type Token } from '../../accounts/tokens.ts';
@@ -8,16 +8,16 @@ import type { Form } from '../../http/form.ts';
 import { signIdToken } from '../openid/id-token.ts';
 import { authenticateClient } from './client.ts';
 import { OAuthError } from './errors.ts';
-import { newPair, type PairSecrets, responseAgain, type TokenResponse, withPair } from './issue.ts';
+import { newPair, type PairSecrets, repeatedResponse, type TokenResponse, withPair } from './issue.ts';
 import { optional, required } from './parameters.ts';
 import { checkVerifierSyntax, isProven } from './pkce.ts';
-import { readScopes } from './requested-scopes.ts';
+import { emptyScope, readScopes } from './requested-scopes.ts';
 import { readAudience, requireAudienceWithin } from './resources.ts';
 
 /**
- * RFC 6749 §6 with rotation (RFC 9700 §4.14.2): a refresh token is exchanged for a new pair, which invalidates the old
- * pair. A refresh token that is used again was stolen, so the whole grant is revoked; within the grace, where an
- * operator allows one, it gets the same pair again.
+ * RFC 6749 §6 with rotation (RFC 9700 §4.14.2): a refresh token is exchanged for a new pair, which invalidates the old pair.
+ * A refresh token that is used twice may be stolen, so the grant is revoked. Only within OAUTH_REFRESH_GRACE_SECONDS the
+ * second use is a retry, and gets the same pair.
  */
 export async function refresh(
   accounts: Accounts,
@@ -42,25 +42,27 @@ export async function refresh(
     if (!isOwn || grant.revoked_ms > 0) throw refused();
     const now = accounts.clock.now();
     const secrets = nextPair(accounts, token);
-    const isRepeated = isRepetition(accounts, grant, token, secrets, now);
-    if (!isRepeated && !isSecretOf(grant.refresh_hash, own)) {
+    const isRetry = isRetryInGrace(accounts, grant, token, secrets, now);
+    if (!isRetry && !isSecretOf(grant.refresh_hash, own)) {
       return { next: revoked(grant, now), result: null };
     }
     if (grant.refresh_expires_ms <= now) throw refused();
     const holder = await holderOf(accounts, grant);
     if (typeof holder === 'string') throw refused();
-    const scopes = scopesOf(scopesLeft(grant.scopes, holder.application), optional(form, 'scope'));
+    const scopes = scopesOf(remainingScopes(grant.scopes, holder.application), optional(form, 'scope'));
     const access_resources = readAudience(form, accounts, issuer, grant.resources);
     const withIdToken = async (response: TokenResponse, scopes: readonly string[]) => {
       const content = { grant, user: holder.user, application, scopes, accessToken: response.access_token };
       const id_token = await signIdToken(accounts, { ...content, issuer: issuer(), isRefresh: true });
       return { ...response, id_token };
     };
-    if (isRepeated) {
-      const held = scopesLeft(grant.access_scopes, holder.application);
-      requireWithin(held, scopes);
+    if (isRetry) {
+      const pairScopes = remainingScopes(grant.access_scopes, holder.application);
+      requireSameScopes(pairScopes, scopes);
       requireAudienceWithin(grant.access_resources, access_resources);
-      return { result: await withIdToken(responseAgain(grant, held, now, secrets), held) };
+      return {
+        result: await withIdToken(repeatedResponse(grant, pairScopes, now, secrets), pairScopes),
+      };
     }
     const pair = withPair(accounts, { ...grant, access_resources }, scopes, now, secrets);
     return { next: pair.grant, result: await withIdToken(pair.response, scopes) };
@@ -70,8 +72,8 @@ export async function refresh(
 }
 
 /**
- * The pair that replaces a refresh token. With a grace, the server's key makes it of that token: a repetition, however
- * many there are and in whichever process, gets the same pair, though only hashes are stored.
+ * The pair that replaces a refresh token. With a grace, it is derived from that token and the server's key, so that each
+ * process can repeat it for a retry, although only hashes are stored.
  */
 function nextPair({ settings, seal }: Accounts, token: Token): PairSecrets {
   const { family } = refreshParts(token);
@@ -83,8 +85,8 @@ function nextPair({ settings, seal }: Accounts, token: Token): PairSecrets {
   };
 }
 
-/** Whether a token was exchanged for the newest pair of its grant within the grace. */
-function isRepetition(
+/** Whether a token was exchanged for the newest pair of its grant, within the grace. */
+function isRetryInGrace(
   { settings }: Accounts,
   grant: Grant,
   token: Token,
@@ -99,13 +101,13 @@ function isRepetition(
   );
 }
 
-/** A repetition cannot get fewer scopes than the pair has: that one is in use. */
-function requireWithin(held: readonly string[], wanted: readonly string[]): void {
-  const beyond = held.filter((scope) => !wanted.includes(scope));
-  if (beyond.length === 0) return;
+/** A retry cannot request fewer scopes: its pair is issued already. */
+function requireSameScopes(pairScopes: readonly string[], requested: readonly string[]): void {
+  const more = pairScopes.filter((scope) => !requested.includes(scope));
+  if (more.length === 0) return;
   throw new OAuthError(
     'invalid_scope',
-    `The refresh token was exchanged with the scope ${beyond.join(' ')} as well. Use the new refresh token to get less.`,
+    `The refresh token was exchanged with the scope ${more.join(' ')} as well. Use the new refresh token to request fewer scopes.`,
   );
 }
 
@@ -117,17 +119,17 @@ function matches(grant: Grant, redirectUri: string, verifier: string): boolean {
   );
 }
 
-/** The scopes that are left of those that were granted, or fewer (RFC 6749 §6). */
-function scopesOf(left: readonly string[], wanted: string): readonly string[] {
-  if (left.length === 0) {
+/** The requested scopes, which must be among the `remaining` ones; without a request all of these (RFC 6749 §6). */
+function scopesOf(remaining: readonly string[], wanted: string): readonly string[] {
+  if (remaining.length === 0) {
     throw new OAuthError(
       'invalid_grant',
-      'The application has none of the scopes left that the user granted.',
+      'The application has lost all scopes that the user granted. Request a new authorization.',
     );
   }
-  if (wanted === '') return left;
-  const scopes = readScopes(wanted, left, 'the user granted');
-  if (scopes.length === 0) throw new OAuthError('invalid_scope', 'The scope names nothing.');
+  if (wanted === '') return remaining;
+  const scopes = readScopes(wanted, remaining, 'the scopes that the user granted');
+  if (scopes.length === 0) throw emptyScope();
   return scopes;
 }
 

@@ -13,7 +13,7 @@ export function readResources(form: Form, accounts: Accounts, issuer: () => stri
   if (named.length === 0) return [];
   const allowed = allowedResources(accounts, issuer);
   const found = named.map((uri) => {
-    const resource = allowed.find((known) => known === uri || isSameUri(known, uri));
+    const resource = allowed.find((one) => one === uri || isSameUri(one, uri));
     if (resource !== undefined) return resource;
     throw new OAuthError(
       'invalid_target',
@@ -57,10 +57,10 @@ export function readAudience(
   return authorized.length === 0 ? [] : covered;
 }
 
-/** A repeated refresh returns the tokens of the first one. They must not be for resources that it does not name. */
-export function requireAudienceWithin(held: readonly string[], wanted: readonly string[]): void {
+/** A retried refresh returns the tokens of the first one. They must not be for resources that the retry does not name. */
+export function requireAudienceWithin(audience: readonly string[], wanted: readonly string[]): void {
   if (wanted.length === 0) return;
-  if (held.length > 0 && held.every((resource) => wanted.includes(resource))) return;
+  if (audience.length > 0 && audience.every((resource) => wanted.includes(resource))) return;
   throw new OAuthError(
     'invalid_target',
     'The refresh token was exchanged for other resources. Use the new refresh token to get a token for these.',

@@ -8,13 +8,14 @@ import { disableValidation } from '../../http/route.ts';
 import { servePages } from '../../pages/page.ts';
 import { serveAuthorize } from './authorize.ts';
 import { allowCrossOrigin } from './cors.ts';
+import { accountOfCredentials } from './credential-account.ts';
 import { serveDiscovery } from './discovery.ts';
 import { serveGitAuthentication } from './git.ts';
 import { serveIntrospect } from './introspect.ts';
 import { serveLogout, serveLogoutForm } from './logout.ts';
 import { describeEndpoints } from './openapi.ts';
 import { acceptParameters } from './parameters.ts';
-import { provenHolder } from './proven-holder.ts';
+
 import { serveResourceMetadata } from './resource-metadata.ts';
 import { serveRevoke } from './revoke.ts';
 import { serveToken } from './token.ts';
@@ -35,7 +36,7 @@ export async function serveOAuth(app: FastifyInstance, accounts: Accounts): Prom
     handleErrors(api, oauthDialect);
     await acceptParameters(api);
     allowCrossOrigin(api);
-    // Clients authenticate by the token in the form who they are.
+    // In preHandler, since the form is parsed by then: it contains the token of the caller.
     limitCallers(api, accounts, 'preHandler');
     serveToken(api, accounts, issuer);
     serveRevoke(api, accounts);
@@ -53,10 +54,10 @@ export async function serveOAuth(app: FastifyInstance, accounts: Accounts): Prom
   });
 }
 
-/** Counts by address, and beyond the limit by the account that a caller proves to act for. */
+/** Limits requests by address, and above that limit by the account of a valid token or session. */
 function limitCallers(app: FastifyInstance, accounts: Accounts, at: 'onRequest' | 'preHandler'): void {
   const { limiters, settings } = accounts;
-  const authenticate = (request: FastifyRequest) => provenHolder(accounts, request);
+  const authenticate = (request: FastifyRequest) => accountOfCredentials(accounts, request);
   const limit = { name: 'oauth', max: settings.OAUTH_PER_MINUTE, seconds: 60 };
   limitEveryone(app, limit, { limiters, authenticate, at });
 }

@@ -36,7 +36,7 @@ export function serveUser(app: FastifyInstance, accounts: Accounts, issuer: () =
       avatar_url: null,
       web_url: `${issuer()}/profile`,
       created_at: isoTime(user.created_ms),
-      // Applications take it for the person's, so an address that anybody may have typed in is not given.
+      // Applications trust this address, so it must be confirmed.
       email: user.email_confirmed_ms > 0 ? user.email : null,
       confirmed_at: isoTime(user.email_confirmed_ms),
       public_email: null,

@@ -9,13 +9,13 @@ export const signingKeysRequest = z.discriminatedUnion('action', [
 ]);
 export type SigningKeysRequest = z.output<typeof signingKeysRequest>;
 
-/** A published key as an operator sees it, without its private part. */
+/** A published key without its private part. */
 export interface ListedSigningKey {
   readonly kid: string;
   readonly alg: string;
   readonly created_at: string;
   readonly signs_from: string;
-  /** Null for a key that no other has replaced yet. */
+  /** Null for a key that is not replaced yet. */
   readonly published_until: string | null;
 }
 

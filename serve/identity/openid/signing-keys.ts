@@ -20,16 +20,16 @@ import type { SigningKey } from '../../accounts/tables.ts';
 export const SIGNING_ALGS = ['RS256', 'ES256'] as const;
 type SigningAlg = (typeof SIGNING_ALGS)[number];
 
-/** How long a key signs. */
+/** Time for which a key signs. */
 const PERIOD_MS = 90 * DAY_MS;
-/** Longer than clients cache the keys, so that they know a key before it signs. */
+/** A key is published before it signs, for longer than clients cache the keys. */
 const PUBLISHED_BEFORE_MS = DAY_MS;
-/** Tokens that the old key signed can be verified for this long. */
+/** A replaced key stays published, so that its tokens can be verified. */
 const PUBLISHED_AFTER_MS = 7 * DAY_MS;
 
 /**
- * The keys that sign ID tokens. The first reader that finds no key, or one that soon stops signing, makes the next, so
- * no timer is needed. The store holds private keys only encrypted.
+ * The keys that sign ID tokens. The first reader that finds no key, or one that soon stops signing, creates the next, so no
+ * timer is needed. Private keys are stored encrypted.
  */
 export class SigningKeys {
   readonly #accounts: Accounts;
@@ -70,17 +70,17 @@ export class SigningKeys {
     }
   }
 
-  /** The published keys as stored, oldest first. Does not make a missing one. */
+  /** The stored keys that are published, oldest first. Creates none. */
   async list(): Promise<readonly SigningKey[]> {
     return (await Promise.all(SIGNING_ALGS.map((alg) => this.#valid(alg)))).flat();
   }
 
-  /** Makes keys that sign at once. The old ones stay published for a while, unless they are revoked. */
+  /** Creates keys that sign immediately. The old ones stay published for PUBLISHED_AFTER_MS, unless they are revoked. */
   async rotate({ revoke }: { revoke: boolean }): Promise<void> {
     for (const alg of SIGNING_ALGS) {
       await this.#replace(alg, (now) => ({
         signsFrom: now,
-        oldUntil: revoke ? now : now + PUBLISHED_AFTER_MS,
+        oldKeysExpire: revoke ? now : now + PUBLISHED_AFTER_MS,
       }));
     }
   }
@@ -91,7 +91,7 @@ export class SigningKeys {
     return this.#replace(alg, (now, newest) => {
       if (!isDue(newest, now)) return null;
       const signsFrom = newest.length === 0 ? now : now + PUBLISHED_BEFORE_MS;
-      return { signsFrom, oldUntil: signsFrom + PUBLISHED_AFTER_MS };
+      return { signsFrom, oldKeysExpire: signsFrom + PUBLISHED_AFTER_MS };
     });
   }
 
@@ -101,29 +101,29 @@ export class SigningKeys {
     return signingKeys.find(isValid, 'signs_from_ms, id');
   }
 
-  /** Adds a key in one process at a time, unless the plan is null. Returns the valid keys. */
+  /** Adds a key under a lock, unless `decide` returns null. Returns the valid keys. */
   #replace(
     alg: SigningAlg,
-    plan: (now: number, keys: readonly SigningKey[]) => Replacement | null,
+    decide: (now: number, keys: readonly SigningKey[]) => Replacement | null,
   ): Promise<readonly SigningKey[]> {
     const { locks, signingKeys, clock, seal } = this.#accounts;
     return locks.run(`signing keys/${alg}`, async (lease) => {
       const keys = await this.#valid(alg);
       const now = clock.now();
-      const planned = plan(now, keys);
-      if (planned === null) return keys;
-      const added = await makeKey(alg, seal, { now, signsFrom: planned.signsFrom });
+      const replacement = decide(now, keys);
+      if (replacement === null) return keys;
+      const added = await createKey(alg, seal, { now, signsFrom: replacement.signsFrom });
       await lease.ensure();
-      // Old keys first: if the process dies in between, the newest key expires, so the next reader makes another.
-      for (const key of keys) await this.#expire(key, untilOf(key, planned.oldUntil, now));
+      // Old keys first: if the process dies in between, the newest key expires, so the next reader creates another.
+      for (const key of keys) await this.#expire(key, expiryOf(key, replacement.oldKeysExpire, now));
       await signingKeys.add(added);
       return this.#valid(alg);
     });
   }
 
-  #expire({ id }: SigningKey, until: number): Promise<void> {
+  #expire({ id }: SigningKey, expires_ms: number): Promise<void> {
     return this.#accounts.signingKeys.change(id, (key) =>
-      key === null ? { result: undefined } : { next: { ...key, expires_ms: until }, result: undefined },
+      key === null ? { result: undefined } : { next: { ...key, expires_ms }, result: undefined },
     );
   }
 
@@ -134,7 +134,7 @@ export class SigningKeys {
     } catch (error) {
       throw new ProductError(
         'store_failed',
-        `the signing key ${id} cannot be decrypted: put the earlier SECRETS_KEY or secrets.key back, or run \`chain-metrics keys rotate\``,
+        `the signing key ${id} cannot be decrypted: restore the earlier SECRETS_KEY or secrets.key, or run \`chain-metrics keys rotate\``,
         reasonOf(error),
       );
     }
@@ -143,7 +143,7 @@ export class SigningKeys {
 
 interface Replacement {
   readonly signsFrom: number;
-  readonly oldUntil: number;
+  readonly oldKeysExpire: number;
 }
 
 const sealContext = (kid: string) => `signing key ${kid}`;
@@ -158,17 +158,17 @@ function isDue(keys: readonly SigningKey[], now: number): boolean {
 /** The newest key that may sign now. If the clock of this server is behind and there is none, the oldest key. */
 function signingKey(keys: readonly SigningKey[], now: number): SigningKey {
   const key = keys.findLast(({ signs_from_ms }) => signs_from_ms <= now) ?? keys[0];
-  if (key === undefined) throw new Error('a key was just made, but none is valid');
+  if (key === undefined) throw new Error('a key was just created, but none is valid');
   return key;
 }
 
-/** When a replaced key expires: never later than before, and at once if it has not signed yet. */
-function untilOf({ signs_from_ms, expires_ms }: SigningKey, until: number, now: number): number {
+/** When a replaced key expires: immediately if it has not signed yet, and never later than before. */
+function expiryOf({ signs_from_ms, expires_ms }: SigningKey, oldKeysExpire: number, now: number): number {
   if (signs_from_ms > now) return now;
-  return expires_ms > 0 ? Math.min(expires_ms, until) : until;
+  return expires_ms > 0 ? Math.min(expires_ms, oldKeysExpire) : oldKeysExpire;
 }
 
-async function makeKey(
+async function createKey(
   alg: SigningAlg,
   seal: Accounts['seal'],
   { now, signsFrom }: { now: number; signsFrom: number },

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { exportAccount } from '../../accounts/account-export.ts';
-import { deleteAccount, deletionObstacles } from '../../accounts/account-removal.ts';
+import { deleteAccount, findDeletionBlockers } from '../../accounts/account-removal.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
 import { FieldError } from '../../accounts/field-error.ts';
-import type { Obstacle } from '../../accounts/personal-data.ts';
+import type { DeletionBlocker } from '../../accounts/personal-data.ts';
 import { clearSessionCookie } from '../../accounts/sessions.ts';
 import type { User } from '../../accounts/tables.ts';
 import { HttpError } from '../../http/errors.ts';
@@ -23,9 +23,9 @@ export function serveAccount(pages: FastifyInstance, accounts: Accounts): void {
   pages.get(PATH, async (request, reply) => {
     await request.requireUser();
     const body = html`<h1>Export and deletion</h1>
-<p class="lead">Download what is stored about you, or delete your account.</p>
+<p class="lead">Download the data stored about you, or delete your account.</p>
 <section class="card"><h2>Export your data</h2>
-<p>A JSON file with your account, sessions, keys, applications and wallets, and with what projects store about you. It has no passwords, keys or tokens.</p>
+<p>A JSON file with your account, sessions, keys, applications and wallets, and with the data that projects store about you. It contains no passwords, keys or tokens.</p>
 <form method="post" action="${PATH}/export">${await reply.formToken()}<button>Download your data</button></form></section>
 <section class="card"><h2>Delete your account</h2>
 <p>The next page asks you to confirm the deletion.</p>
@@ -56,37 +56,39 @@ function serveExport(pages: FastifyInstance, accounts: Accounts): void {
   });
 }
 
-/** Asks for the username and for a factor of the sign-in. */
+/** The confirmation requires the username and a factor of the sign-in. */
 function serveDeletion(pages: FastifyInstance, accounts: Accounts): void {
-  pages.get(`${PATH}/delete`, async (request, reply) => ask(accounts, reply, await request.requireUser()));
+  pages.get(`${PATH}/delete`, async (request, reply) =>
+    sendConfirmation(accounts, reply, await request.requireUser()),
+  );
 
   pages.post(`${PATH}/delete`, async (request, reply) => {
     const user = await request.requireUser();
     if (!isConfirmed(formOf(request), user.username))
-      return ask(accounts, reply, user, new FieldError('name', 'Type your username.'));
+      return sendConfirmation(accounts, reply, user, new FieldError('name', 'Type your username.'));
     try {
       await reauthenticate(accounts, request, user);
     } catch (error) {
       if (!(error instanceof FieldError || error instanceof HttpError)) throw error;
-      return ask(accounts, reply, user, error);
+      return sendConfirmation(accounts, reply, user, error);
     }
-    const obstacles = await deleteAccount(accounts, user);
-    if (obstacles.length > 0) return sendObstacles(reply, obstacles, 409);
+    const blockers = await deleteAccount(accounts, user);
+    if (blockers.length > 0) return sendBlockers(reply, blockers, 409);
     clearSessionCookie(accounts, reply);
     return seeOther(reply, '/sign-in', 'Your account was deleted.');
   });
 }
 
-async function ask(
+async function sendConfirmation(
   accounts: Accounts,
   reply: FastifyReply,
   user: User,
   error?: FieldError | HttpError,
 ): Promise<FastifyReply> {
-  const obstacles = await deletionObstacles(accounts, user);
-  if (obstacles.length > 0) return sendObstacles(reply, obstacles, 200);
+  const blockers = await findDeletionBlockers(accounts, user);
+  if (blockers.length > 0) return sendBlockers(reply, blockers, 200);
   const domains = await accounts.personalData();
-  const duties = (await Promise.all(domains.map((domain) => domain.duties(user)))).flatMap(Object.entries);
+  const roles = (await Promise.all(domains.map((domain) => domain.rolesOf(user)))).flatMap(Object.entries);
   const isName = error instanceof FieldError && error.field === 'name';
   if (error instanceof HttpError) reply.headers(error.headers);
   const body = html`${error && !isName && html`<p class="note bad" role="alert">${error.message}</p>`}${confirmation(
@@ -94,10 +96,10 @@ async function ask(
       question: `Delete the account ${user.username}?`,
       facts: [
         ['Member since', time(user.created_ms)],
-        ...duties.map(([label, names]) => [label, names.join(', ') || 'None'] as const),
+        ...roles.map(([label, names]) => [label, names.join(', ') || 'None'] as const),
       ],
       consequence:
-        'You are signed out everywhere. Your keys and tokens stop working, and so do your applications for everybody who uses them. You leave all projects. The next person of a rotation takes your shifts, and policies no longer page you. What you wrote in projects stays, without your name. This cannot be undone.',
+        'You are signed out everywhere. Your keys and tokens stop working, and so do your applications for everybody who uses them. You leave all projects. The next person of a rotation takes your shifts, and policies no longer page you. Your notes and actions in projects stay, without your name. This cannot be undone.',
       action: `${PATH}/delete`,
       token: await reply.formToken(),
       fields: confirmationField(user, 'password'),
@@ -111,14 +113,14 @@ async function ask(
   return reply.page({ title: 'Delete account', body, status });
 }
 
-function sendObstacles(
+function sendBlockers(
   reply: FastifyReply,
-  obstacles: readonly Obstacle[],
+  blockers: readonly DeletionBlocker[],
   status: number,
 ): Promise<FastifyReply> {
   const body = html`<h1>Delete account</h1>
 <section class="card"><p class="note warn">Your account cannot be deleted yet.</p>
-<ul>${obstacles.map(({ text, path, link }) => html`<li>${text} <a href="${path}">${link}</a></li>`)}</ul>
+<ul>${blockers.map(({ text, path, link }) => html`<li>${text} <a href="${path}">${link}</a></li>`)}</ul>
 <a class="button second" href="${PATH}">Back</a></section>`;
   return reply.page({ title: 'Delete account', body, status });
 }

@@ -92,9 +92,9 @@ export function serveApplications(pages: FastifyInstance, accounts: Accounts): v
   serveAuthorized(pages, accounts);
 }
 
-/** Asks first; a form that was not asked for changes nothing. */
+/** Deletes only after confirmation. */
 function serveRemoval(pages: FastifyInstance, accounts: Accounts): void {
-  const ask = async (reply: FastifyReply, user: User, applicationId: string, status: number) => {
+  const sendConfirmation = async (reply: FastifyReply, user: User, applicationId: string, status: number) => {
     const { id, name, created_ms, redirect_uris } = await own(accounts, user, applicationId);
     const body = confirmation({
       question: `Delete the application ${name}?`,
@@ -112,11 +112,11 @@ function serveRemoval(pages: FastifyInstance, accounts: Accounts): void {
     return reply.page({ title: `Delete ${name}`, body, status });
   };
   pages.get<{ Params: { id: string } }>(`${PATH}/:id/remove`, async (request, reply) =>
-    ask(reply, await request.requireUser(), request.params.id, 200),
+    sendConfirmation(reply, await request.requireUser(), request.params.id, 200),
   );
   pages.post<{ Params: { id: string } }>(`${PATH}/:id/remove`, async (request, reply) => {
     const user = await request.requireUser();
-    if (!isConfirmed(formOf(request))) return ask(reply, user, request.params.id, 422);
+    if (!isConfirmed(formOf(request))) return sendConfirmation(reply, user, request.params.id, 422);
     if (!(await deleteApplication(accounts, user, request.params.id))) throw notFound();
     return seeOther(reply, PATH, 'The application was deleted and its tokens were revoked.');
   });
@@ -244,7 +244,7 @@ async function sendApplication(
   const { id, name, is_confidential } = application;
   const body = html`<h1>${name}</h1>
 <p class="lead">${is_confidential ? 'Confidential application. It authenticates with its client secret.' : 'Public application. It has no client secret and must use PKCE.'}</p>
-${application.blocked_ms > 0 && html`<p class="note bad" role="alert">The operator of this service has blocked the application. Users cannot authorize it, and none of its tokens works.</p>`}
+${application.blocked_ms > 0 && html`<p class="note bad" role="alert">The operator of this service has blocked the application. Users cannot authorize it, and its tokens are refused.</p>`}
 ${secret && secretCard('Client secret', secret)}
 <section class="card"><h2>Application ID</h2><p class="hint">Sent as client_id in OAuth 2.0 requests.</p>${copyable('client-id', id, 'application ID')}
 ${is_confidential && secret === null && button(`${PATH}/${id}/renew`, token, 'Renew secret', `Renew secret of ${name}`, 'second')}</section>

@@ -63,11 +63,11 @@ export function serveKeys(pages: FastifyInstance, accounts: Accounts): void {
 }
 
 const CONSEQUENCES: Readonly<Record<KeyKind, string>> = {
-  key: 'Whatever uses this key falls back to the limits of callers without a key. This cannot be undone.',
-  personal: 'Whatever uses this token loses access immediately. This cannot be undone.',
+  key: 'Programs with this key get the limits of callers without a key. This cannot be undone.',
+  personal: 'Programs with this token lose access immediately. This cannot be undone.',
 };
 
-/** Asks first, with what tells one key from another; a form that was not asked for changes nothing. */
+/** Revokes only after confirmation. */
 function serveRevocation(pages: FastifyInstance, accounts: Accounts, page: KeyPage): void {
   const { kind, path, hasScopes } = page;
   const noun = KEY_NOUNS[kind];
@@ -75,7 +75,7 @@ function serveRevocation(pages: FastifyInstance, accounts: Accounts, page: KeyPa
   interface Named {
     Params: { id: string };
   }
-  const ask = async (reply: FastifyReply, user: User, keyId: string, status: number) => {
+  const sendConfirmation = async (reply: FastifyReply, user: User, keyId: string, status: number) => {
     const key = (await activeKeys(accounts, user.id, kind)).find(({ id }) => id === keyId);
     if (key === undefined) return seeOther(reply, path, `The ${noun} was not found.`, 'bad');
     const used = await accounts.uses.lastUses([key.id]);
@@ -97,11 +97,11 @@ function serveRevocation(pages: FastifyInstance, accounts: Accounts, page: KeyPa
     return reply.page({ title: `Revoke ${key.name}`, body, status });
   };
   pages.get<Named>(route, async (request, reply) =>
-    ask(reply, await request.requireUser(), request.params.id, 200),
+    sendConfirmation(reply, await request.requireUser(), request.params.id, 200),
   );
   pages.post<Named>(route, async (request, reply) => {
     const user = await request.requireUser();
-    if (!isConfirmed(formOf(request))) return ask(reply, user, request.params.id, 422);
+    if (!isConfirmed(formOf(request))) return sendConfirmation(reply, user, request.params.id, 422);
     const isRevoked = await revokeGrant(
       accounts,
       request.params.id,

@@ -26,7 +26,7 @@ import { showOnce, takeSecret } from '../../pages/shown-once.ts';
 
 const PATH = '/profile/security';
 const CODES = `${PATH}/recovery-codes`;
-/** How long a sign-in is recent. */
+/** A sign-in counts as recent for this time. */
 const RECENT_MS = 15 * 60_000;
 
 /** Password and two-factor authentication. Every change requires reauthentication. */
@@ -91,7 +91,7 @@ function servePasswordChange(pages: FastifyInstance, accounts: Accounts): void {
     try {
       await reauthenticate(accounts, request, user);
       const form = formOf(request);
-      // Who had no password has signed in by wallet until now.
+      // A user without a password has no other way to sign in than wallets.
       const keepWallets = user.password_hash === '' || form.has('keep_wallets');
       changed = await setPassword(accounts, user, form.text('new_password'), { keepWallets });
     } catch (error) {
@@ -120,7 +120,7 @@ export async function reauthenticate(
   if (recentIsEnough && isRecent) return;
   const form = formOf(request);
   const account = user.username;
-  // The session is known, and has one budget to guess within.
+  // The session has one budget of attempts.
   const session = await request.signedIn();
   const caller = { address: addressKey(request), device: session?.session.id ?? null };
   if (user.password_hash !== '') {
@@ -134,7 +134,7 @@ export async function reauthenticate(
     );
     if (!proven) throw new FieldError('code', 'The verification code is incorrect or was already used.');
   } else if (!isRecent) {
-    throw new FieldError('session', 'Sign out, sign in again with your wallet, and repeat the change.');
+    throw new FieldError('session', 'Sign out and sign in again with your wallet, then repeat the change.');
   }
 }
 

@@ -9,29 +9,29 @@ import { localPath, seeOther } from '../../pages/page.ts';
 const HOME = '/profile';
 
 /** A user and the authentication methods that they have passed (RFC 8176). */
-interface ProvenUser {
+interface AuthenticatedUser {
   readonly user: User;
   readonly amr: Session['amr'];
 }
 
-/** Continues after the password or the wallet: with the second factor, if the user has one. */
+/** Continues after the password or the wallet, with the second factor if the user has one. */
 export async function continueSignIn(
   accounts: Accounts,
   reply: FastifyReply,
-  proven: ProvenUser,
+  authenticated: AuthenticatedUser,
   next: string,
 ): Promise<FastifyReply> {
-  const { user, amr } = proven;
-  if (user.totp_secret === '') return completeSignIn(accounts, reply, proven, next);
+  const { user, amr } = authenticated;
+  if (user.totp_secret === '') return completeSignIn(accounts, reply, authenticated, next);
   await startSession(accounts, reply, user, { amr, awaits: 'two-factor' });
   return seeOther(reply, `/sign-in/two-factor?next=${encodeURIComponent(next)}`);
 }
 
-/** Starts the session after all factors were verified. */
+/** Starts the session after all factors. */
 export async function completeSignIn(
   accounts: Accounts,
   reply: FastifyReply,
-  { user, amr }: ProvenUser,
+  { user, amr }: AuthenticatedUser,
   next: string,
   flash?: string,
 ): Promise<FastifyReply> {

@@ -84,7 +84,7 @@ export function serveSignIn(pages: FastifyInstance, accounts: Accounts): void {
 interface SignInForm {
   readonly next: string;
   readonly login?: string;
-  /** The account that the visitor is signed in to, and may go on with. */
+  /** The account that the visitor is signed in to and may continue with. */
   readonly choice?: string;
   readonly fault?: string;
   readonly status?: number;
@@ -121,7 +121,7 @@ ${isOpen && html`<p class="aside">Don’t have an account yet? <a href="/sign-up
   });
 }
 
-/** The parameters of the authorization request that sent the visitor here; null where none did. */
+/** The parameters of the authorization request that led to the sign-in page; null if there is none. */
 function authorizationRequest(next: string): URLSearchParams | null {
   const { pathname, searchParams } = new URL(next, 'http://localhost');
   return pathname === '/oauth/authorize' ? searchParams : null;

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Accounts } from '../../accounts/accounts.ts';
 import { FieldError } from '../../accounts/field-error.ts';
-import { provenAccount } from '../../accounts/principal.ts';
+import { authenticatedAccount } from '../../accounts/principal.ts';
 import { signInPath } from '../../accounts/sessions.ts';
 import {
   challengeWallet,
@@ -68,9 +68,9 @@ export function serveWallets(pages: FastifyInstance, accounts: Accounts, origin:
     const proof = await accounts.attempts.runByAddress('wallet', address, () =>
       proveWallet(accounts, answer).catch(refused),
     );
-    // An account for a wallet is one of the accounts that an address may create.
-    const signUp = (proven: WalletProof) =>
-      accounts.attempts.signUp(address, () => signUpByWallet(accounts, proven)).catch(refused);
+    // A new account counts towards the accounts that the address may create.
+    const signUp = (wallet: WalletProof) =>
+      accounts.attempts.signUp(address, () => signUpByWallet(accounts, wallet)).catch(refused);
     const user = proof && (proof.user ?? (await signUp(proof)));
     if (user === null) return seeOther(reply, signInPath(next), refusal, 'bad');
     return continueSignIn(accounts, reply, { user, amr: ['swk'] }, next);
@@ -78,10 +78,10 @@ export function serveWallets(pages: FastifyInstance, accounts: Accounts, origin:
   serveLink(pages, accounts);
 }
 
-/** Making a challenge costs little, but needs no secret: each address may only have so many. */
+/** Challenges need no authentication, so their number per address is limited. */
 function serveChallenges(scope: FastifyInstance, accounts: Accounts, origin: () => string): void {
   const max = accounts.settings.WALLET_CHALLENGES_PER_MINUTE;
-  const authenticate = (request: FastifyRequest) => provenAccount(accounts, request);
+  const authenticate = (request: FastifyRequest) => authenticatedAccount(accounts, request);
   limitEveryone(scope, { name: 'wallet', max, seconds: 60 }, { ...accounts, authenticate });
   scope.post('/wallet/challenge', async (request, reply) => {
     const form = formOf(request);

@@ -27,6 +27,6 @@ it.each([
   ['no base64', 'correct horse battery staple'],
 ])('refuses a key file that is %s, says what to do, and leaves it as it is', (_, text) => {
   writeFileSync(file(), text);
-  expect(open).toThrow(/secrets\.key does not hold a key of 32 bytes: put it back from a backup/);
+  expect(open).toThrow(/secrets\.key does not contain a key of 32 bytes: restore it from a backup/);
   expect(readFileSync(file(), 'utf8')).toBe(text);
 });

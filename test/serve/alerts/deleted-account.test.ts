@@ -89,7 +89,7 @@ describe('an account in projects', () => {
     for (let round = 0; round < 3; round++) {
       const { ann, bob, project } = await aTeam();
       const left = await Promise.all([ann, bob].map(({ user }) => deleteAccount(service.accounts, user)));
-      expect(left.filter((obstacles) => obstacles.length > 0)).toHaveLength(1);
+      expect(left.filter((blockers) => blockers.length > 0)).toHaveLength(1);
       const stays = left[0]?.length ? ann : bob;
       expect((await service.api(stays, 'GET', `/projects/${project}/members`)).body).toMatchObject([
         { id: Number(stays.user.id), access_level: 50 },

@@ -53,11 +53,11 @@ test('a project that a request in flight creates has an Owner, or is refused', a
   expect(await store.rows(sql`SELECT id FROM ${projects} WHERE name = 'Late'`)).toEqual([]);
   for (let round = 0; round < 5; round++) {
     const { ann: other } = await aTeam();
-    const [created, obstacles] = await Promise.all([
+    const [created, blockers] = await Promise.all([
       service.api(other, 'POST', '/projects', { name: 'Same moment' }),
       deleteAccount(service.accounts, other.user),
     ]);
-    expect(created.status === 201).toBe(obstacles.length > 0);
+    expect(created.status === 201).toBe(blockers.length > 0);
   }
 });
 

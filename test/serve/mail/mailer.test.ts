@@ -94,7 +94,7 @@ describe('a mail', () => {
       'alice@example.org, victim@example.org',
     ]) {
       expect(await mailer.send({ ...mail, to: address })).toMatchObject({
-        fault: 'this is not one e-mail address',
+        fault: 'this is not a single e-mail address',
         isRefused: true,
       });
       expect(server.mails).toHaveLength(1);

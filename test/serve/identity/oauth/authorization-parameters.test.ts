@@ -84,7 +84,7 @@ describe('the description of invalid_scope', () => {
   };
 
   test('names each scope that is refused, in the characters of RFC 6749 §5.2', async () => {
-    const unknown = 'unknown or beyond what the application registered.';
+    const unknown = 'not among the scopes of the application.';
     expect(await described('api everything')).toEqual([
       'invalid_scope',
       `The scope everything is ${unknown}`,
@@ -106,12 +106,12 @@ describe('the description of invalid_scope', () => {
     const { refresh_token } = (await post(world, '/oauth/token', exchangeOf(own, code))).json();
     const wider = await post(world, '/oauth/token', { ...refreshOf(own, refresh_token), scope: 'read_user' });
     expect(wider.json().error_description).toBe(
-      'The scope read_user is unknown or beyond what the user granted.',
+      'The scope read_user is not among the scopes that the user granted.',
     );
     const password = { grant_type: 'password', username: own.user.username, password: PASSWORD };
     const sudo = await post(world, '/oauth/token', { ...password, scope: 'api sudo' });
     expect(sudo.json().error_description).toBe(
-      'The scope sudo is unknown or beyond what the application may ask for.',
+      'The scope sudo is not among the scopes that the application may request.',
     );
   });
 });

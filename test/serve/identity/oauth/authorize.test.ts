@@ -107,7 +107,7 @@ describe('errors that are never sent by a redirect (RFC 6749 §4.1.2.1)', () => 
     [
       'an unregistered redirect_uri',
       { redirect_uri: 'https://evil.example/callback' },
-      /not registered for the application. Its developer adds it to the redirect URIs/,
+      /not registered for the application. If you are its developer, add it to the redirect URIs/,
     ],
     ['one with more path', { redirect_uri: 'https://client.example/callback/x' }, /not registered/],
     ['one with a query', { redirect_uri: 'https://client.example/callback?x=1' }, /not registered/],
