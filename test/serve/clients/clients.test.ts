@@ -207,8 +207,8 @@ describe.runIf(canRunPython())('the Python client, as a wheel in an empty enviro
     expect(limits).toEqual([
       [429, 'too_many_requests', 1],
       'not there',
-      "no metric is named 'daily-tp'; did you mean 'daily-tps'?",
-      "no library for data frames: 'numpy'; one of pandas, polars, pyarrow",
+      "there is no metric 'daily-tp'; did you mean 'daily-tps'?",
+      "unknown library 'numpy': use one of pandas, polars, pyarrow",
     ]);
     expect(errors).toEqual([
       [422, 'invalid_parameters', 'end_date: end_date is before start_date', ['end_date']],

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type RetryPolicy, retrying } from '../../../serve/clients/typescript/src/retry.ts';
+import { type RetryPolicy, withRetries } from '../../../serve/clients/typescript/src/retry.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -35,7 +35,7 @@ const refuse =
     response.writeHead(status, headers).end('refused');
 const hangUp: Answer = (request) => request.socket.destroy();
 const send = (init: RequestInit = {}, policy: Partial<RetryPolicy> = {}) =>
-  retrying((request) => fetch(request), { triesMax: 4, secondsMax: 60, ...policy })(
+  withRetries((request) => fetch(request), { triesMax: 4, secondsMax: 60, ...policy })(
     new Request(origin, init),
   );
 

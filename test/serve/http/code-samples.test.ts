@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { agreedDocument } from '../../../serve/clients/agreed-document.ts';
+import { readOpenApiDocument } from '../../../serve/clients/openapi-document.ts';
 import type { SampledOperation } from '../../../serve/http/code-samples/call-parts.ts';
 import { codeSamplesOf } from '../../../serve/http/code-samples/code-samples.ts';
 
-const { paths } = agreedDocument() as unknown as {
+const { paths } = readOpenApiDocument() as unknown as {
   paths: Record<string, Record<string, SampledOperation>>;
 };
 const samplesOf = (method: string, path: string) =>

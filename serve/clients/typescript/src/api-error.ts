@@ -1,19 +1,19 @@
-/** Something that is wrong with a parameter. */
+/** An invalid parameter. */
 export interface ApiIssue {
   readonly type: string;
-  /** Its place, `query`, `path` or `body`, and its name; `request` where the server tells the name alone, as below `/api/v4`. */
+  /** `query`, `path` or `body`, then the name; `request` if the server sends only the name, as below `/api/v4`. */
   readonly loc: readonly string[];
   readonly msg: string;
 }
 
-/** An answer of the server that is no success, with what the server says of it. */
+/** An error response of the server. */
 export class ApiError extends Error {
   readonly status: number;
-  /** As `too_many_requests`, `invalid_parameters` or `invalid_token`. */
+  /** For example `too_many_requests`, `invalid_parameters` or `invalid_token`. */
   readonly code: string;
-  /** What is wrong with which parameters; empty unless these are at fault. */
+  /** The invalid parameters; empty for other errors. */
   readonly issues: readonly ApiIssue[];
-  /** Seconds after which the server asks to try again. */
+  /** Seconds to wait before the next request, from the header `Retry-After`. */
   readonly retryAfter: number | null;
 
   constructor(response: Response, body: unknown) {
@@ -29,7 +29,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The codes of answers that name none themselves. */
+/** Codes of responses without an error code. */
 const CODES: Readonly<Record<number, string>> = {
   400: 'bad_request',
   401: 'unauthorized',
@@ -45,7 +45,7 @@ const CODES: Readonly<Record<number, string>> = {
   503: 'unavailable',
 };
 
-/** Of `/api/v4`: lists of texts by the name of the parameter. */
+/** Converts errors of `/api/v4`, which are lists of texts by parameter. */
 const issuesByName = (errors: unknown): ApiIssue[] =>
   Object.entries(isObject(errors) ? errors : {}).flatMap(([name, texts]) =>
     [texts].flat().map((msg) => ({ type: 'value_error', loc: ['request', name], msg: String(msg) })),

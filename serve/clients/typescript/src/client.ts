@@ -1,24 +1,24 @@
 import createFetchClient, { type Client } from 'openapi-fetch';
-import { DEFAULT_RETRY, type RetryPolicy, retrying, type SendRequest } from './retry.ts';
+import { DEFAULT_RETRY, type RetryPolicy, type SendRequest, withRetries } from './retry.ts';
 import type { paths } from './schema.ts';
 
 export interface ClientOptions {
-  /** Address of the server, as `https://metrics.example.org`. */
+  /** URL of the server, such as `https://metrics.example.org`. */
   readonly baseUrl: string;
-  /** API key or access token. Requests that set the header `Authorization` themselves keep theirs. */
+  /** API key or access token. A request with its own header `Authorization` keeps that. */
   readonly apiKey?: string;
   readonly retry?: Partial<RetryPolicy>;
-  /** Sends the requests; the global `fetch` when absent. */
+  /** Sends the requests; defaults to the global `fetch`. */
   readonly fetch?: SendRequest;
 }
 
-/** `GET`, `POST`, `PUT` and `DELETE`, each typed by the path; see openapi-fetch. */
+/** Has `GET`, `POST`, `PUT` and `DELETE`, typed by path; see openapi-fetch. */
 export type ChainMetricsClient = Client<paths>;
 
 export function createClient({ baseUrl, apiKey, retry, fetch: send }: ClientOptions): ChainMetricsClient {
   const client = createFetchClient<paths>({
     baseUrl,
-    fetch: retrying(send ?? ((request) => fetch(request)), { ...DEFAULT_RETRY, ...retry }),
+    fetch: withRetries(send ?? ((request) => fetch(request)), { ...DEFAULT_RETRY, ...retry }),
   });
   client.use({
     onRequest: ({ request, schemaPath }) => (schemaPath.startsWith(OAUTH) ? asForm(request) : request),
@@ -34,7 +34,7 @@ export function createClient({ baseUrl, apiKey, retry, fetch: send }: ClientOpti
   return client;
 }
 
-/** Paths of OAuth 2.0, which take forms. */
+/** Paths of OAuth 2.0, which expect forms instead of JSON. */
 const OAUTH = '/oauth/';
 
 async function asForm(request: Request): Promise<Request> {

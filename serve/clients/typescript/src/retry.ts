@@ -1,8 +1,7 @@
-/** How long a request is tried. */
 export interface RetryPolicy {
-  /** Most requests, the first included. */
+  /** Maximum number of requests, including the first. */
   readonly triesMax: number;
-  /** Longest time from the first request to the beginning of the last one. A longer `Retry-After` is not waited for. */
+  /** Maximum seconds from the first request to the start of the last. If `Retry-After` is longer, there is no retry. */
   readonly secondsMax: number;
 }
 
@@ -10,21 +9,21 @@ export const DEFAULT_RETRY: RetryPolicy = { triesMax: 5, secondsMax: 120 };
 
 export type SendRequest = (request: Request) => Promise<Response>;
 
-/** What the server answers to a request that it did not begin to work on. */
-const NOT_BEGUN: ReadonlySet<number> = new Set([429, 503]);
-/** Requests that change nothing: they may be sent again even if the first one arrived. */
-const HARMLESS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+/** With these statuses the server has not started to process the request. */
+const RETRIABLE: ReadonlySet<number> = new Set([429, 503]);
+/** Methods that change nothing, so the request may be sent again even if the first one arrived. */
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 const FIRST_WAIT_MS = 500;
 const WAIT_MS_MAX = 8000;
 
-/** Sends requests again that a busy server refused, and harmless ones also after a failure of the network. */
-export function retrying(send: SendRequest, { triesMax, secondsMax }: RetryPolicy): SendRequest {
+/** Retries requests after 429 and 503, and requests with safe methods also after a network failure. */
+export function withRetries(send: SendRequest, { triesMax, secondsMax }: RetryPolicy): SendRequest {
   return async (request) => {
     const end = performance.now() + secondsMax * 1000;
     for (let tries = 1; ; tries++) {
       const { response, failure } = await tryOnce(send, request);
-      if (response && !NOT_BEGUN.has(response.status)) return response;
+      if (response && !RETRIABLE.has(response.status)) return response;
       const wait = retryAfter(response) ?? backOff(tries);
       if (tries >= triesMax || performance.now() + wait > end) {
         if (response) return response;
@@ -43,12 +42,12 @@ async function tryOnce(
   try {
     return { response: await send(request.clone()) };
   } catch (failure) {
-    if (request.signal.aborted || !HARMLESS.has(request.method)) throw failure;
+    if (request.signal.aborted || !SAFE_METHODS.has(request.method)) throw failure;
     return { failure };
   }
 }
 
-/** Milliseconds until the time that the server names, in seconds or as a date (RFC 9110 §10.2.3). */
+/** Milliseconds to wait, from `Retry-After` in seconds or as a date (RFC 9110 §10.2.3). */
 function retryAfter(response: Response | undefined): number | undefined {
   const text = response?.headers.get('retry-after')?.trim();
   if (!text) return undefined;
@@ -56,7 +55,7 @@ function retryAfter(response: Response | undefined): number | undefined {
   return Number.isNaN(wait) ? undefined : Math.max(0, wait);
 }
 
-/** Doubles with each try, and is random so that clients do not return all at once. */
+/** Doubles with each try, with jitter, so that clients do not retry at the same time. */
 const backOff = (tries: number) =>
   Math.min(WAIT_MS_MAX, FIRST_WAIT_MS * 2 ** (tries - 1)) * (0.5 + Math.random() / 2);
 

@@ -13,7 +13,7 @@ type JsonOf<Operation> = Operation extends {
   : never;
 type IsPaged<Query> = [Query] extends [never] ? false : 'cursor' extends keyof Query ? true : false;
 
-/** Paths that answer rows, page by page. */
+/** Paths that return rows in pages. */
 export type MetricPath = {
   [Path in keyof paths]: IsPaged<QueryOf<GetOf<Path>>> extends true
     ? JsonOf<GetOf<Path>> extends readonly unknown[]
@@ -24,7 +24,7 @@ export type MetricPath = {
 /** A row of a path. */
 export type MetricRow<Path extends MetricPath> =
   JsonOf<GetOf<Path>> extends readonly (infer Row)[] ? Row : never;
-/** The parameters of a path; `limit` is the most rows of one page. */
+/** The parameters of a path; `limit` is the maximum number of rows of one page. */
 export type MetricQuery<Path extends MetricPath> = Omit<QueryOf<GetOf<Path>>, 'cursor' | 'format' | 'bom'>;
 
 type GetPage = (
@@ -32,14 +32,14 @@ type GetPage = (
   init: { params: { query: object }; signal: AbortSignal | null },
 ) => Promise<{ data?: readonly unknown[]; error?: unknown; response: Response }>;
 
-/** All rows of a path, from all its pages. Throws an `ApiError` where the server answers no rows. */
+/** Iterates over all rows of a path, page by page. Throws an `ApiError` for an error response. */
 export async function* rows<Path extends MetricPath>(
   client: ChainMetricsClient,
   path: Path,
   query: MetricQuery<Path>,
   { signal = null }: { readonly signal?: AbortSignal | null } = {},
 ): AsyncGenerator<MetricRow<Path>, void, undefined> {
-  // The types of a path that is not known yet depend on it; those of this function say what comes of it.
+  // TypeScript cannot resolve the types of a generic path here; the signature of this function has them.
   const getPage = client.GET as GetPage;
   let cursor: string | null = null;
   do {

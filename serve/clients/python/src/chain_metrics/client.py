@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from .metrics import Metric, Rows
 
-#: What the server answers to a request that it did not begin to work on.
-_NOT_BEGUN = (429, 503)
+#: With these statuses the server has not started to process the request.
+_RETRIABLE = (429, 503)
 _NETWORK_FAILURES = (
     requests.exceptions.ConnectionError,
     requests.exceptions.Timeout,
@@ -40,14 +40,14 @@ _WAIT_SECONDS_MAX = 8.0
 
 
 class ChainMetrics:
-    """A server of the Chain Metrics API.
+    """A client of a Chain Metrics server.
 
-    :param base_url: address of the server, as `https://metrics.example.org`
-    :param api_key: API key or access token; without one the limits for anonymous callers apply
-    :param timeout: seconds that the server may take to connect, and from byte to byte of an answer
-    :param tries_max: most requests for one page, the first included
-    :param retry_seconds_max: longest time from the first request to the beginning of the last; a longer
-        `Retry-After` is not waited for
+    :param base_url: URL of the server, such as `https://metrics.example.org`
+    :param api_key: API key or access token; without it the limits for anonymous callers apply
+    :param timeout: seconds to wait for a connection, and for each read of a response
+    :param tries_max: maximum number of requests for one page, including the first
+    :param retry_seconds_max: maximum seconds from the first request to the start of the last; if `Retry-After`
+        is longer, the client does not retry
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class ChainMetrics:
         retry_seconds_max: float = 120.0,
     ) -> None:
         if urlsplit(base_url).scheme not in ("http", "https"):
-            raise ValueError(f"no address of a server: {base_url!r}; it begins with https:// or http://")
+            raise ValueError(f"invalid base_url {base_url!r}: it must start with https:// or http://")
         self._base_url = base_url.rstrip("/")
         self._timeout = timeout
         self._tries_max = tries_max
@@ -85,8 +85,8 @@ class ChainMetrics:
         def rows(self) -> Rows:
             """Iterates over all rows of a metric, page by page.
 
-            The metric is named by its path (`"/api/daily-tps"`) or the end of it (`"daily-tps"`); parameters are
-            those of the path, and `limit` is the most rows of one page.
+            `metric` is its path (`"/api/daily-tps"`) or the path without `/api/` (`"daily-tps"`). The parameters are
+            those of the path; `limit` is the maximum number of rows of one page.
             """
 
     else:
@@ -103,18 +103,18 @@ class ChainMetrics:
     def frame(self, metric: Metric, library: Literal["pyarrow"], **parameters: Any) -> pyarrow.Table: ...
 
     def frame(self, metric: str, library: str = "pandas", **parameters: Any) -> Any:
-        """All rows of a metric as a data frame, with the types that the server stores: days, times, whole numbers.
+        """Returns all rows of a metric as a data frame with typed columns: dates, times, integers.
 
-        Amounts in planck are decimals and exact.
+        Amounts in planck are exact decimals.
         """
         if library not in LIBRARIES:
-            raise ValueError(f"no library for data frames: {library!r}; one of {', '.join(LIBRARIES)}")
+            raise ValueError(f"unknown library {library!r}: use one of {', '.join(LIBRARIES)}")
         path = _path_of(metric)
         pages = self._pages(path, {**parameters, "format": "parquet"})
         return LIBRARIES[library]((page.content for page in pages), PLANCK.get(path, ()))
 
     def get(self, path: str, **parameters: Any) -> Any:
-        """The answer of any path in JSON, as `get("/api/status")`."""
+        """Returns the JSON of any path, such as `get("/api/status")`."""
         return self._answer(path, parameters).json()
 
     def _pages(self, path: str, parameters: Mapping[str, Any]) -> Iterator[requests.Response]:
@@ -128,7 +128,7 @@ class ChainMetrics:
             cursor = {"cursor": parse_qs(urlsplit(link["url"]).query)["cursor"][0]}
 
     def _answer(self, path: str, parameters: Mapping[str, Any]) -> requests.Response:
-        """Sends a request again that a busy server refused or the network lost."""
+        """Sends a request, and retries it after 429, 503 and network failures."""
         end = time.monotonic() + self._retry_seconds_max
         for tries in range(1, self._tries_max + 1):
             failure: ChainMetricsError
@@ -142,18 +142,18 @@ class ChainMetrics:
                     return response
                 wait = _retry_after(response)
                 failure = error_of(response, wait)
-                if response.status_code not in _NOT_BEGUN:
+                if response.status_code not in _RETRIABLE:
                     raise failure
             if wait is None:
                 wait = _back_off(tries)
             if tries >= self._tries_max or time.monotonic() + wait > end:
                 raise failure
             time.sleep(wait)
-        raise ValueError("tries_max is at least 1")
+        raise ValueError("tries_max must be at least 1")
 
 
 class _Bearer(requests.auth.AuthBase):
-    """Sends the key, and keeps requests from sending what a file of passwords has for the server."""
+    """Sends the key. Without it, requests would send the credentials that a netrc file has for the server."""
 
     def __init__(self, key: str) -> None:
         self._key = key
@@ -164,24 +164,24 @@ class _Bearer(requests.auth.AuthBase):
 
 
 def _path_of(metric: str) -> str:
-    """A path is taken as it is, so that a newer server can have paths that this package does not know."""
+    """Accepts any path, because a newer server may have paths that this package does not list."""
     if metric.startswith("/"):
         return metric
     if metric in METRICS:
         return METRICS[metric]
     near = get_close_matches(metric, METRICS, 1)
-    raise ValueError(f"no metric is named {metric!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+    raise ValueError(f"there is no metric {metric!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
 
 
 def _warn_of_unknown_chain(response: requests.Response, parameters: Mapping[str, Any]) -> None:
-    """Rows of no chain are none, which is no error to the server and mostly a typo of the caller."""
-    told = response.headers.get("X-Unknown-Chain")
-    if told is not None:
-        warnings.warn(f"{parameters.get('chain')}: {told}", UnknownChain, stacklevel=_level_of_caller())
+    """Warns of an unknown chain, for which the server returns no rows instead of an error."""
+    hint = response.headers.get("X-Unknown-Chain")
+    if hint is not None:
+        warnings.warn(f"{parameters.get('chain')}: {hint}", UnknownChain, stacklevel=_level_of_caller())
 
 
 def _level_of_caller() -> int:
-    """The stack level of the line outside of this package, by which Python shows a warning once for each such line."""
+    """The stack level of the caller of this package. Python shows a warning once per line of that level."""
     level = 1
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
@@ -191,7 +191,7 @@ def _level_of_caller() -> int:
 
 
 def _retry_after(response: requests.Response) -> float | None:
-    """Seconds until the time that the server names, in seconds or as a date (RFC 9110 §10.2.3)."""
+    """Seconds to wait, from `Retry-After` in seconds or as a date (RFC 9110 §10.2.3)."""
     text = response.headers.get("Retry-After", "").strip()
     if text.isdecimal():
         return float(text)
@@ -202,5 +202,5 @@ def _retry_after(response: requests.Response) -> float | None:
 
 
 def _back_off(tries: int) -> float:
-    """Doubles with each try, and is random so that clients do not return all at once."""
+    """Doubles with each try, with jitter, so that clients do not retry at the same time."""
     return min(_WAIT_SECONDS_MAX, _FIRST_WAIT_SECONDS * 2.0 ** (tries - 1)) * random.uniform(0.5, 1.0)

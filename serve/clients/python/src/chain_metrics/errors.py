@@ -1,4 +1,4 @@
-"""What can go wrong, each with what the server says of it."""
+"""The errors and warnings of the client."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import requests
 
 
 class ChainMetricsError(Exception):
-    """Every error of this package."""
+    """Base class of all errors of this package."""
 
 
 class ConnectionFailed(ChainMetricsError):
@@ -16,11 +16,11 @@ class ConnectionFailed(ChainMetricsError):
 
 
 class UnknownChain(UserWarning):
-    """The server knows no chain of the name that was asked for; its rows are none."""
+    """The requested chain does not exist on the server, so the answer has no rows."""
 
 
 class Issue(NamedTuple):
-    """Something that is wrong with a parameter."""
+    """An invalid parameter."""
 
     parameter: str
     type: str
@@ -28,38 +28,38 @@ class Issue(NamedTuple):
 
 
 class ApiError(ChainMetricsError):
-    """An answer of the server that is no success."""
+    """An error response of the server."""
 
     def __init__(self, status: int, code: str, message: str, issues: list[Issue], retry_after: float | None) -> None:
         super().__init__(message)
         self.status = status
-        #: As `too_many_requests`, `invalid_parameters` or `invalid_token`.
+        #: For example `too_many_requests`, `invalid_parameters` or `invalid_token`.
         self.code = code
         self.message = message
-        #: What is wrong with which parameters; empty unless these are at fault.
+        #: The invalid parameters; empty for other errors.
         self.issues = issues
-        #: Seconds after which the server asks to try again.
+        #: Seconds to wait before the next request, from the header `Retry-After`.
         self.retry_after = retry_after
 
 
 class InvalidParameters(ApiError):
-    """422: the server does not take these parameters."""
+    """422: a parameter is invalid."""
 
 
 class Unauthorized(ApiError):
-    """401: the API key or access token is not valid."""
+    """401: the API key or access token is invalid."""
 
 
 class RateLimited(ApiError):
-    """429: more requests, or more work, than this caller may ask for."""
+    """429: the rate limit is exceeded."""
 
 
 class Unavailable(ApiError):
-    """503: the server is busy or a part of it is away."""
+    """503: the server is busy, or a service that it needs is unavailable."""
 
 
 _CLASSES = {401: Unauthorized, 422: InvalidParameters, 429: RateLimited, 503: Unavailable}
-#: The codes of answers that name none themselves.
+#: Codes of responses without an error code.
 _CODES = {
     400: "bad_request",
     401: "unauthorized",
@@ -74,7 +74,7 @@ _CODES = {
 
 
 def error_of(response: requests.Response, retry_after: float | None) -> ApiError:
-    """The error that an answer stands for."""
+    """Converts an error response."""
     status = response.status_code
     fields = _fields(response)
     detail = fields.get("detail")
@@ -93,7 +93,7 @@ def error_of(response: requests.Response, retry_after: float | None) -> ApiError
 
 
 def _issues_by_name(errors: object) -> list[Issue]:
-    """Of `/api/v4`: lists of texts by the name of the parameter."""
+    """Converts errors of `/api/v4`, which are lists of texts by parameter."""
     named = errors.items() if isinstance(errors, dict) else ()
     return [
         Issue(name, "value_error", str(text))

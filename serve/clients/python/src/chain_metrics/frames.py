@@ -1,4 +1,4 @@
-"""Data frames of pages in Parquet. No value loses digits: amounts in planck become decimals."""
+"""Builds data frames from pages in Parquet. Amounts in planck become decimals, so no value loses digits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def arrow_table(pages: Iterable[bytes], planck: Collection[str]) -> Any:
-    """A `pyarrow.Table`. Amounts in planck are `decimal256`, which holds more than their 256 bits ever do."""
+    """A `pyarrow.Table`. Amounts in planck are `decimal256(76, 0)`, which is wide enough for every amount."""
     arrow = _package("pyarrow", "pyarrow")
     parquet = _package("pyarrow.parquet", "pyarrow")
     table = arrow.concat_tables([parquet.read_table(io.BytesIO(page)) for page in pages])
@@ -20,14 +20,14 @@ def arrow_table(pages: Iterable[bytes], planck: Collection[str]) -> Any:
 
 
 def pandas_frame(pages: Iterable[bytes], planck: Collection[str]) -> Any:
-    """A `pandas.DataFrame` with the types of Arrow, so that whole numbers with gaps stay whole."""
+    """A `pandas.DataFrame` with Arrow types, so that integers with missing values stay integers."""
     pandas = _package("pandas", "pandas")
     _package("pyarrow", "pandas")
     return arrow_table(pages, planck).to_pandas(types_mapper=pandas.ArrowDtype)
 
 
 def polars_frame(pages: Iterable[bytes], planck: Collection[str]) -> Any:
-    """A `polars.DataFrame`. Its decimals have 38 digits; an amount that is longer is an error."""
+    """A `polars.DataFrame`. Its decimals have 38 digits; a longer amount raises an error."""
     polars = _package("polars", "polars")
     frame = polars.concat([polars.read_parquet(io.BytesIO(page)) for page in pages])
     return frame.with_columns(polars.col(name).cast(polars.Decimal(38, 0)) for name in planck)

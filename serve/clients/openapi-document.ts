@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The parts of an OpenAPI document that clients are made of. */
+/** The parts of an OpenAPI document from which clients are generated. */
 export interface ApiDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, ApiOperation>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, ApiSchema>> };
@@ -34,10 +34,10 @@ export interface ApiSchema {
   readonly 'x-unit'?: string;
 }
 
-const AGREED = new URL('../../test/serve/http/openapi/', import.meta.url);
+const SNAPSHOTS = new URL('../../test/serve/http/openapi/', import.meta.url);
 
-/** The OpenAPI document of the API, of the files that a test holds the running server to. */
-export function agreedDocument(): ApiDocument {
+/** Reads the OpenAPI document from its snapshot files. A test compares them with the running server. */
+export function readOpenApiDocument(): ApiDocument {
   const { paths, components, ...rest } = read('document');
   return {
     ...rest,
@@ -45,7 +45,7 @@ export function agreedDocument(): ApiDocument {
     components: {
       ...components,
       schemas: Object.fromEntries(
-        readdirSync(new URL('schemas/', AGREED))
+        readdirSync(new URL('schemas/', SNAPSHOTS))
           .map((file) => file.replace(SUFFIX, ''))
           .sort()
           .map((name) => [name, read(`schemas/${name}`)]),
@@ -55,4 +55,4 @@ export function agreedDocument(): ApiDocument {
 }
 
 const SUFFIX = '.snapshot.json';
-const read = (name: string) => JSON.parse(readFileSync(new URL(`${name}${SUFFIX}`, AGREED), 'utf8'));
+const read = (name: string) => JSON.parse(readFileSync(new URL(`${name}${SUFFIX}`, SNAPSHOTS), 'utf8'));
