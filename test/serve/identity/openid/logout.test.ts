@@ -214,7 +214,7 @@ describe('a wrong logout request', () => {
         result: undefined,
       }));
       the = { ...the, browser: await signedIn(world, the.user) };
-      await expectRefused(fields, /not registered, or it was deleted or stopped/);
+      await expectRefused(fields, /not registered, or it was deleted or blocked/);
     }
   });
 
@@ -232,7 +232,7 @@ describe('an id_token_hint that this service did not issue is refused', () => {
   const refuse = (id_token_hint: string) =>
     expectRefused(
       { id_token_hint, client_id: the.application.id, post_logout_redirect_uri: SIGNED_OUT },
-      /The id_token_hint is no ID token of this service/,
+      /The id_token_hint is not an ID token of this service/,
     );
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const decode = (part = '') => JSON.parse(Buffer.from(part, 'base64url').toString());
