@@ -84,7 +84,9 @@ export async function showComputation(
 /** A line for each failed metric. */
 export const failureText = (failures: readonly FailedMetric[]): string =>
   failures
-    .map(({ metric, reason }) => `FAILED ${toKebab(metric)}, and the metrics that depend on it: ${reason}\n`)
+    .map(
+      ({ metric, reason }) => `FAILED ${toKebabCase(metric)}, and the metrics that depend on it: ${reason}\n`,
+    )
     .join('');
 
 const REFRESH_MS = 100;

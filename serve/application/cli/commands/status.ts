@@ -9,7 +9,7 @@ import { formatUnreadCalls } from '../../../../ingest/raw/unknown-wrappers.ts';
 import { headings, paint } from '../colour.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
-import { formatAge, alignedTable, formatBytes, formatDuration, formatNumber, plural } from '../format.ts';
+import { alignedTable, formatAge, formatBytes, formatDuration, formatNumber, plural } from '../format.ts';
 
 export const status = command<[], { json?: boolean }>({
   name: 'status',

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { readColourOption } from '../../../../serve/application/cli/colour.ts';
 import {
   alignedTable,
+  formatAge,
   formatBytes,
   formatDuration,
   formatNumber,
