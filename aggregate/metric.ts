@@ -89,7 +89,7 @@ interface Definition<C extends Columns> {
   /** The order of the rows of a response; the key when absent. */
   readonly order?: readonly Ordering[];
   /** Selects the rows that the API serves; all when absent. `chain` is the requested chain, if any. */
-  readonly served?: (chain: string | undefined) => Sql;
+  readonly servedRows?: (chain: string | undefined) => Sql;
   readonly endpoints: readonly MetricEndpoint<C>[];
 }
 
@@ -116,7 +116,7 @@ export interface MaterializedMetric<C extends Columns = Columns> extends Definit
   /** Set if only changed entities are computed; the window is then the whole history. */
   readonly entities?: Entities;
   /** The condition of the stored rows that a window replaces. */
-  readonly stored: (window: Window) => Sql;
+  readonly storedRows: (window: Window) => Sql;
   readonly table: Table;
   readonly name: string;
 }
@@ -168,9 +168,9 @@ export interface ViewMetric<C extends Columns = Columns> extends Definition<C> {
 export type Metric = MaterializedMetric | ViewMetric;
 
 /** The declaration of a materialized metric; the rest is derived. Defaults: `lookbackDays` 1, scope `day`. */
-type Declared<C extends Columns> = Omit<
+type MetricDeclaration<C extends Columns> = Omit<
   MaterializedMetric<C>,
-  'name' | 'table' | 'period' | 'stored' | Invalidation
+  'name' | 'table' | 'period' | 'storedRows' | Invalidation
 > &
   Partial<Pick<MaterializedMetric, Invalidation>>;
 type Invalidation = 'lookbackDays' | 'invalidationScope';
@@ -184,9 +184,9 @@ const BY_VERSION = 'INDEX by_version version TYPE minmax GRANULARITY 1';
 const ANY_WINDOW: Window = { relays: ['polkadot'], from: '2020-01-01', until: '2020-01-02' };
 
 /** Declares a metric that is materialized in a table, window by window. */
-export function metric<const C extends Columns>(declared: Declared<C>): MaterializedMetric {
+export function metric<const C extends Columns>(declared: MetricDeclaration<C>): MaterializedMetric {
   const name = toSnakeCase(declared.record);
-  const erased = declared as unknown as Declared<Columns>;
+  const erased = declared as unknown as MetricDeclaration<Columns>;
   const internal = { ...erased.internal, ...(erased.fold && { [DIGEST]: 'UInt64' }) };
   const served = Object.entries(declared.columns).map(([column, schema]) => [
     column,
@@ -201,7 +201,7 @@ export function metric<const C extends Columns>(declared: Declared<C>): Material
     internal,
     name,
     period,
-    stored: (window) => (period === null ? sql`1` : isWithin(period, window)),
+    storedRows: (window) => (period === null ? sql`1` : isWithin(period, window)),
     table: table({
       name,
       doc: declared.doc,
@@ -215,7 +215,7 @@ export function metric<const C extends Columns>(declared: Declared<C>): Material
 }
 
 /** The first time column of an hourly metric is its period. */
-function periodOf({ materialized }: Declared<Columns>, columns: Readonly<Record<string, string>>) {
+function periodOf({ materialized }: MetricDeclaration<Columns>, columns: Readonly<Record<string, string>>) {
   if (materialized === 'whole') return null;
   if (materialized === 'monthly') return 'month';
   return materialized === 'daily' ? 'date' : (Object.keys(columns).find(isTimeIn(columns)) ?? null);
@@ -232,7 +232,7 @@ export const isWithin = (period: string, { from, until }: Window): Sql =>
  * Partitions a table that is sorted by its period, so that a merge rewrites only the month or year of the new rows:
  * hourly tables by month, daily tables by year.
  */
-function partitionOf({ key, materialized }: Declared<Columns>, period: string | null) {
+function partitionOf({ key, materialized }: MetricDeclaration<Columns>, period: string | null) {
   if (period === null || key[0] !== period) return {};
   if (materialized === 'hourly') return { partitionBy: `toYYYYMM(${period})` };
   return materialized === 'daily' ? { partitionBy: `toYear(${period})` } : {};
@@ -240,7 +240,7 @@ function partitionOf({ key, materialized }: Declared<Columns>, period: string | 
 
 /** Time columns that need an index because the table is sorted by another column. */
 function unsortedTimes(
-  { key }: Declared<Columns>,
+  { key }: MetricDeclaration<Columns>,
   period: string | null,
   columns: Readonly<Record<string, string>>,
 ): string[] {

@@ -20,7 +20,7 @@ interface Slicing {
 export const supportsChanges = (metric: Metric): metric is MaterializedMetric =>
   metric.materialized !== false &&
   metric.endpoints.length > 0 &&
-  (metric.served?.(undefined).tables.size ?? 0) === 0;
+  (metric.servedRows?.(undefined).tables.size ?? 0) === 0;
 
 const CHAINS = ['relay_chain', 'chain'];
 

@@ -149,7 +149,7 @@ function windowsOf(
       .filter(([, b]) => b >= first)
       .map(([a, b]): Invalid => ({ days, range: [Math.max(a, first), b] })),
   );
-  return joined(metric, invalid, input.validDaysMax).flatMap(({ range, invalid: parts }) => {
+  return joinWindows(metric, invalid, input.validDaysMax).flatMap(({ range, invalid: parts }) => {
     const together = [...new Set(parts.map(({ days }) => days))];
     const window = {
       metric: metric.name,
@@ -171,7 +171,7 @@ interface Invalid {
 }
 
 /** A window before it is split. */
-interface Joined {
+interface JoinedWindow {
   readonly range: HourRange;
   readonly invalid: readonly Invalid[];
 }
@@ -180,17 +180,17 @@ interface Joined {
  * Joins ranges of different relay chains if their common window has few valid days with data: one statement costs less
  * than two, and days without data cost nothing.
  */
-function joined(
+function joinWindows(
   metric: MaterializedMetric,
   invalid: readonly Invalid[],
   validDaysMax: number,
-): readonly Joined[] {
+): readonly JoinedWindow[] {
   const ofOneRelay = hasOneRelayPerWindow(metric);
   if (metric.materialized === 'whole') {
     const groups = Map.groupBy(invalid, ({ days }) => (ofOneRelay ? days.relay : ''));
     return [...groups.values()].map((group) => ({ range: (group[0] as Invalid).range, invalid: group }));
   }
-  const windows: Joined[] = [];
+  const windows: JoinedWindow[] = [];
   for (const one of invalid.toSorted((x, y) => x.range[0] - y.range[0] || x.range[1] - y.range[1])) {
     const open = ofOneRelay ? undefined : windows.at(-1);
     const range: HourRange = open ? [open.range[0], Math.max(open.range[1], one.range[1])] : one.range;

@@ -155,7 +155,7 @@ export class Aggregator {
   }
 
   /** Computes only the last days while a bulk load runs, because it changes a day many times. */
-  async pauseCompute<T>(load: () => Promise<T>): Promise<T> {
+  async pauseComputation<T>(load: () => Promise<T>): Promise<T> {
     this.#pauses++;
     try {
       return await load();

@@ -31,18 +31,18 @@ type FoldedRow = Readonly<Record<string, unknown>>;
  * exist, as JSON lines, some thousands at a time.
  */
 export function* foldLines(metric: MaterializedMetric, input: FoldInput): Generator<string> {
-  const rows = differing(metric, input);
+  const rows = changedRows(metric, input);
   for (let piece = take(rows); piece.length > 0; piece = take(rows)) yield jsonLines(piece);
 }
 
-function* differing(
+function* changedRows(
   { fold }: MaterializedMetric,
   { relay, version, facts, stored, writesEqualRows }: FoldInput,
 ): Generator<FoldedRow> {
   const gone = new Map<unknown, FoldedRow>();
-  for (const row of parsedLines<FoldedRow>(stored)) gone.set(row[DIGEST], row);
+  for (const row of parseLines<FoldedRow>(stored)) gone.set(row[DIGEST], row);
   const newVersion = String(BigInt(version) + 1n);
-  for (const row of fold?.([...parsedLines<never>(facts)], { relay_chain: relay }) ?? []) {
+  for (const row of fold?.([...parseLines<never>(facts)], { relay_chain: relay }) ?? []) {
     const digest = digestOf(row);
     const isStored = gone.delete(digest);
     if (!isStored || writesEqualRows) yield { ...row, [DIGEST]: digest, version: newVersion, is_deleted: 0 };
@@ -64,7 +64,7 @@ function take(rows: Iterator<FoldedRow>): FoldedRow[] {
   return piece;
 }
 
-function* parsedLines<Line>(bytes: Uint8Array): Generator<Line> {
+function* parseLines<Line>(bytes: Uint8Array): Generator<Line> {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   for (let from = 0; from < buffer.length; ) {
     const end = buffer.indexOf(NEWLINE, from);

@@ -96,5 +96,5 @@ async function hasRows(store: Store, metric: MaterializedMetric, where: Sql): Pr
 function storedRows({ metric, window, entities }: Replaced): Sql {
   const ofEntities =
     entities && metric.entities ? sql` AND ${ident(metric.entities.column)} IN ${entities}` : sql``;
-  return sql`${ofRelays(window)} AND ${metric.stored(window)}${ofEntities}`;
+  return sql`${ofRelays(window)} AND ${metric.storedRows(window)}${ofEntities}`;
 }

@@ -101,7 +101,7 @@ async function rescan(store: Pick<Store, 'rows'>, last: Scan | null, began: numb
       },
     ]),
   );
-  const heights = joined([...partitions.values()].flatMap(({ chains }) => chains));
+  const heights = joinPartitions([...partitions.values()].flatMap(({ chains }) => chains));
   return { began, replaced, partitions, heights: heights ?? (await scanAll(store)) };
 }
 
@@ -146,7 +146,7 @@ const chainHeights = ({ partition: _, total, ranges_total, ranges, ...chain }: S
 });
 
 /** Joins the heights of all partitions; null if two partitions of a chain overlap, which should not happen. */
-function joined(parts: readonly ChainHeights[]): ChainHeights[] | null {
+function joinPartitions(parts: readonly ChainHeights[]): ChainHeights[] | null {
   const chains = Map.groupBy(parts, ({ relay_chain, chain }) => `${relay_chain}\n${chain}`);
   const heights: ChainHeights[] = [];
   for (const name of [...chains.keys()].sort()) {

@@ -317,7 +317,7 @@ function conditionsOf(metric: Metric, endpoint: MetricEndpoint, query: Query): S
   return [
     relays.length === 0 ? sql`0` : sql`relay_chain IN ${relays}`,
     ...(query.chain === undefined ? [] : [sql`chain = ${query.chain}`]),
-    ...(metric.served === undefined ? [] : [metric.served(query.chain)]),
+    ...(metric.servedRows === undefined ? [] : [metric.servedRows(query.chain)]),
     ...dateConditions(endpoint, query),
     ...query.conditions,
   ];

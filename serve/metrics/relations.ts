@@ -33,7 +33,7 @@ function rawRelation({ name, doc, columns, rows }: RawTable): Relation {
 /** Metrics that are computed on each request have no rows to query. */
 function metricRelation(metric: Metric): Relation[] {
   if (metric.materialized === false || metric.endpoints.length === 0) return [];
-  const { name, doc, table, period, served } = metric;
+  const { name, doc, table, period, servedRows } = metric;
   const columns = Object.fromEntries(
     Object.keys(metric.columns).map((column) => [column, table.columns[column] as string]),
   );
@@ -45,7 +45,7 @@ function metricRelation(metric: Metric): Relation[] {
     {
       ...{ name, doc, columns },
       select: (window) => sql`SELECT ${join(Object.keys(columns).map(ident))} FROM ${table} FINAL
-        WHERE ${ofRelays(window)} AND ${days(window)} AND ${served?.(undefined) ?? sql`1`}`,
+        WHERE ${ofRelays(window)} AND ${days(window)} AND ${servedRows?.(undefined) ?? sql`1`}`,
     },
   ];
 }

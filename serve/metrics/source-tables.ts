@@ -5,4 +5,4 @@ import { blockDays } from '../../aggregate/metrics/index.ts';
 export const sourceTables = (metric: Metric): readonly string[] =>
   metric.materialized === false
     ? [blockDays.name, ...metric.select({ relay_chain: 'polkadot', chain: 'polkadot' }).tables]
-    : [metric.name, ...(metric.served?.(undefined).tables ?? [])];
+    : [metric.name, ...(metric.servedRows?.(undefined).tables ?? [])];

@@ -33,7 +33,7 @@ const pipeline = await openPipeline(
   readConfig({ ...BENCH_SETTINGS, DATA_DIR: join(directory.path, 'store') }),
 );
 const { store } = pipeline.runtime;
-await pipeline.aggregator.pauseCompute(async () => {
+await pipeline.aggregator.pauseComputation(async () => {
   for (const { path, name } of files) await pipeline.ingest(createReadStream(path), { name });
   // What no recording has much of: votes, contracts, regions, bounties.
   await ingestLines(pipeline, new History(1).lines);
@@ -102,7 +102,7 @@ async function dirtyDays(): Promise<Figure> {
   const taken: number[] = [];
   let statements = 0;
   for (let round = 0; round <= sizes.rounds; round++) {
-    await pipeline.aggregator.pauseCompute(async () => {
+    await pipeline.aggregator.pauseComputation(async () => {
       // Another hash makes it another block; the same one would change nothing.
       const hash = `"hash":"0x${String(round).padStart(64, '0')}"`;
       const replacing = line.toString().replace(/"hash":"0x[0-9a-f]{64}"/, hash);

@@ -32,7 +32,7 @@ for (const times of TIMES) {
     readConfig({ ...BENCH_SETTINGS, DATA_DIR: join(directory.path, 'store') }),
   );
   const load = await milliseconds(() =>
-    pipeline.aggregator.pauseCompute(async () => {
+    pipeline.aggregator.pauseComputation(async () => {
       const sources = files.map(({ path, name }) => ({ name, bytes: createReadStream(path, PIECES) }));
       await pipeline.ingestAll(sources, {});
     }),

@@ -66,7 +66,7 @@ async function ingestAll(): Promise<number> {
   // As the command reads them.
   const load = () =>
     milliseconds(() =>
-      aggregator.pauseCompute(async () => {
+      aggregator.pauseComputation(async () => {
         await ingestAll(
           files.map((file) => ({ name: file.name, bytes: opened(file) })),
           {},

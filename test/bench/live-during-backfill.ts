@@ -56,7 +56,7 @@ async function liveBlocks(): Promise<string> {
 
 await liveBlock();
 console.log(`idle: ${await liveBlocks()}`);
-await pipeline.aggregator.pauseCompute(() =>
+await pipeline.aggregator.pauseComputation(() =>
   ingestLines(
     pipeline,
     Array.from({ length: blocks }, (_, i) => blockAt(i + 1, FIRST_DAY + (i / blocks) * days * DAY_MS)),

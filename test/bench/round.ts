@@ -110,7 +110,7 @@ async function fillHistory(pipeline: Pipeline, extrinsicsBefore: number): Promis
       string,
       string,
     ];
-    await pipeline.aggregator.pauseCompute(async () => {
+    await pipeline.aggregator.pauseComputation(async () => {
       for (const [relay_chain, some] of chains) {
         const ofPart = Math.ceil((blocksBefore * some.length) / CHAINS / HISTORY_PARTS);
         const made = { relay_chain, chains: some.map(({ name }) => name), extrinsics: EXTRINSICS_PER_BLOCK };
@@ -138,7 +138,7 @@ function chainsOf({ registry }: Pipeline): readonly Chain[] {
 /** Copies of the recorded blocks, spread evenly over the chains and the day; written by the engine itself. */
 async function fillDay(pipeline: Pipeline, size: number): Promise<void> {
   const { store } = pipeline.runtime;
-  await pipeline.aggregator.pauseCompute(async () => {
+  await pipeline.aggregator.pauseComputation(async () => {
     await ingestLines(pipeline, [...recordedLines('blocks'), ...recordedLines('runtime')]);
     const recorded = await store.rows<{ rank: string }>(
       sql`SELECT toString(rank) AS rank FROM ${blocks} FINAL`,
@@ -198,7 +198,7 @@ async function newBlocks(
   const statements: string[] = [];
   let counted: ReturnType<typeof countStatements> | undefined;
   let before = process.cpuUsage();
-  await pipeline.aggregator.pauseCompute(async () => {
+  await pipeline.aggregator.pauseComputation(async () => {
     await pipeline.ingest(Readable.from([Buffer.from(`${lines.join('\n')}\n`)]), { name: 'new' });
     await pipeline.waitUntilLoaded();
     await mergesEnd(pipeline.runtime.store);

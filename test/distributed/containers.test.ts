@@ -32,7 +32,7 @@ let expected: Content;
 async function cleanRun(): Promise<Content> {
   await using clean = await openTestPipeline();
   const { aggregator } = clean.pipeline;
-  await aggregator.pauseCompute(async () => {
+  await aggregator.pauseComputation(async () => {
     for (const name of readdirSync(SAMPLE)) {
       await clean.pipeline.ingest(createReadStream(join(SAMPLE, name)), { name });
     }

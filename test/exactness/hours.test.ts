@@ -37,7 +37,7 @@ function nightOf(random: Random): InputLine[] {
 }
 
 async function loadAndCompute(pipeline: Pipeline, lines: readonly InputLine[]): Promise<void> {
-  await pipeline.aggregator.pauseCompute(() => ingestLines(pipeline, enveloped(lines)));
+  await pipeline.aggregator.pauseComputation(() => ingestLines(pipeline, enveloped(lines)));
   await pipeline.aggregator.waitUntilComputed();
 }
 
@@ -57,7 +57,7 @@ const MISDATED: readonly { readonly parent: number; readonly child: number }[] =
 async function contentAtOnce(lines: readonly InputLine[]): Promise<Content> {
   await using opened = await openTestPipeline();
   const { pipeline } = opened;
-  await pipeline.aggregator.pauseCompute(() => ingestLines(pipeline, enveloped(lines)));
+  await pipeline.aggregator.pauseComputation(() => ingestLines(pipeline, enveloped(lines)));
   await pipeline.aggregator.waitUntilComputed();
   return await contentOf(pipeline);
 }

@@ -31,7 +31,7 @@ function endBefore(table: string): void {
   };
 }
 
-await pipeline.aggregator.pauseCompute(async () => {
+await pipeline.aggregator.pauseComputation(async () => {
   await ingestLines(pipeline, lines);
   if (moment === 'loaded') process.kill(process.pid, 'SIGKILL');
   if (moment !== '') endBefore(moment);

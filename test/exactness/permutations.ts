@@ -90,6 +90,6 @@ async function send(pipeline: Pipeline, random: Random, stretch: readonly Delive
       await ingestLines(pipeline, isBare ? byChain(batch) : enveloped(batch));
     }
   };
-  await (random.chance(0.8) ? aggregator.pauseCompute(ingest) : ingest());
+  await (random.chance(0.8) ? aggregator.pauseComputation(ingest) : ingest());
   if (random.chance(0.4)) await aggregator.waitUntilComputed();
 }

@@ -36,7 +36,7 @@ export async function openIngesting(settings: Record<string, string> = {}): Prom
   const { pipeline, close } = await openTestPipeline(undefined, settings);
   // What is taken in here is never asked for as a metric.
   const { opened: closed, open: release } = gate();
-  const held = pipeline.aggregator.pauseCompute(() => closed);
+  const held = pipeline.aggregator.pauseComputation(() => closed);
   const takeFile: Ingesting['takeFile'] = async (file, bytes) => {
     const taken = await pipeline.ingest(Readable.from([bytes]), file);
     await pipeline.waitUntilLoaded();

@@ -56,7 +56,7 @@ beforeAll(async () => {
   app = await buildServer(pipeline);
   const history = new DemoHistory({ firstDay: first, now: NOW, registry: pipeline.registry });
   const lines = [...history.days(dayAt(FIRST_TESTED))].flat();
-  await pipeline.aggregator.pauseCompute(async () => {
+  await pipeline.aggregator.pauseComputation(async () => {
     await pipeline.ingest(Readable.from([Buffer.from(lines.join('\n'))]), { name: 'demo.ndjson' });
     await pipeline.waitUntilLoaded();
     whileLoading = (await get('/')).body;

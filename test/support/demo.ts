@@ -13,7 +13,7 @@ export async function loadDemo(pipeline: Pipeline, now: number, daysLeftOut: num
   const firstDay = firstDemoDay(now);
   const history = new DemoHistory({ firstDay, now, registry: pipeline.registry });
   const lines = [...history.days(isoDay(Date.parse(firstDay) + daysLeftOut * 86_400_000))].flat();
-  await pipeline.aggregator.pauseCompute(async () => {
+  await pipeline.aggregator.pauseComputation(async () => {
     await pipeline.ingest(Readable.from([Buffer.from(lines.join('\n'))]), { name: 'demo.ndjson' });
     await pipeline.waitUntilLoaded();
   });

@@ -93,7 +93,7 @@ export async function ingestLines(pipeline: Pipeline, lines: readonly InputLine[
 
 /** The same, and every metric is computed when it returns: once, however many sources there are. */
 export async function ingestAndCompute(pipeline: Pipeline, lines: readonly InputLine[]): Promise<void> {
-  await pipeline.aggregator.pauseCompute(() => ingestLines(pipeline, lines));
+  await pipeline.aggregator.pauseComputation(() => ingestLines(pipeline, lines));
   await pipeline.aggregator.waitUntilComputed();
 }
 

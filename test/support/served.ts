@@ -29,7 +29,7 @@ export function servedRows(
 function keptRows(pipeline: Pipeline, metric: MaterializedMetric, columns: Sql): Promise<Row[]> {
   return pipeline.runtime.store.rows<Row>(
     sql`SELECT ${columns} FROM ${metric.table} FINAL
-      WHERE ${metric.served?.(undefined) ?? sql`1`} ORDER BY ${orderOf(metric)}`,
+      WHERE ${metric.servedRows?.(undefined) ?? sql`1`} ORDER BY ${orderOf(metric)}`,
   );
 }
 

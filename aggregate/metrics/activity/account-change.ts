@@ -3,17 +3,17 @@ import { ECOSYSTEM } from '../../../ingest/chains/ecosystem.ts';
 import { hasHours, ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
 import { count, name, timestamp } from '../../columns.ts';
 import { metric } from '../../metric.ts';
-import { accountHistory, isFirst, isLife } from './account-history.ts';
+import { accountHistory, hasExistenceRole, hasMonthlyRole } from './account-history.ts';
 import { accountHour, hasRole, ROLE } from './account-hour.ts';
 
 const startOfMonth = ({ from }: Window) => `${from.slice(0, 'YYYY-MM'.length)}-01`;
 const isActive = hasRole(ROLE.signed, ROLE.ethereumSent);
 const isCreated = hasRole(ROLE.created);
 /** A chain, and the union of all chains of its relay chain; solo chains have no relay chain. */
-const homes = sql`arrayJoin(if(relay_chain = 'solo', [toString(chain)], [toString(chain), ${ECOSYSTEM}]))`;
+const chainAndEcosystem = sql`arrayJoin(if(relay_chain = 'solo', [toString(chain)], [toString(chain), ${ECOSYSTEM}]))`;
 
 /** Earlier rows to look up for the accounts of a window. */
-interface Sought {
+interface AccountLookup {
   /** Selects the accounts of the window by their roles. */
   readonly isWanted: Sql;
   /** Selects the parts that hold these rows. */
@@ -28,7 +28,7 @@ interface Sought {
  * A window of hours has few accounts. FINAL would read all columns of every granule that may hold one of them, so this
  * picks the newest versions itself. For windows of years that would take too much memory.
  */
-const historyOf = (window: Window, { isWanted, parts, facts }: Sought): Sql => {
+const historyOf = (window: Window, { isWanted, parts, facts }: AccountLookup): Sql => {
   const ofAccounts = sql`${ofRelays(window)} AND hour < ${window.until} AND ${parts}
     AND (relay_chain, account) IN (SELECT relay_chain, account FROM ${accountHour.table}
       WHERE ${ofRelays(window)} AND hour >= ${window.from} AND hour < ${window.until} AND ${isWanted})`;
@@ -47,23 +47,23 @@ const historyOf = (window: Window, { isWanted, parts, facts }: Sought): Sql => {
 };
 
 /** The hours of the first transaction and the first creation of each account in a month; 0 for none. */
-const firsts = (window: Window): Sql => sql`
-  SELECT relay_chain, ${homes} AS home, account, toStartOfMonth(hour) AS month,
+const firstHours = (window: Window): Sql => sql`
+  SELECT relay_chain, ${chainAndEcosystem} AS home, account, toStartOfMonth(hour) AS month,
     minIf(hour, ${isActive}) AS first_active, minIf(hour, ${isCreated}) AS first_created
-  FROM ${historyOf(window, { isWanted: isFirst, parts: sql`is_life = 0 AND hour >= ${startOfMonth(window)}`, facts: ['roles'] })}
+  FROM ${historyOf(window, { isWanted: hasMonthlyRole, parts: sql`is_life = 0 AND hour >= ${startOfMonth(window)}`, facts: ['roles'] })}
   GROUP BY relay_chain, home, account, month`;
 
 /** By hour, 1 if the account came into existence, -1 if it was removed, else 0; its last event up to then decides. */
-const lives = (window: Window): Sql => sql`
+const existenceChanges = (window: Window): Sql => sql`
   SELECT relay_chain, chain, account, hour,
     toInt64(argMax(${hasRole(ROLE.endsAlive)}, (life_block, life_event)) OVER up_to)
       - toInt64(argMax(${hasRole(ROLE.endsAlive)}, (life_block, life_event)) OVER earlier) AS change
-  FROM ${historyOf(window, { isWanted: isLife, parts: sql`is_life = 1`, facts: ['roles', 'life_block', 'life_event'] })}
+  FROM ${historyOf(window, { isWanted: hasExistenceRole, parts: sql`is_life = 1`, facts: ['roles', 'life_block', 'life_event'] })}
   WINDOW up_to AS (PARTITION BY relay_chain, chain, account ORDER BY hour ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW),
     earlier AS (PARTITION BY relay_chain, chain, account ORDER BY hour ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)`;
 
-/** As `lives`, with the union of all chains of each relay chain. */
-const livesOfHomes = (window: Window): Sql => sql`
+/** As `existenceChanges`, with the union of all chains of each relay chain. */
+const existenceChangesWithEcosystem = (window: Window): Sql => sql`
   SELECT relay_chain, hour, arrayJoin(if(relay_chain = 'solo', of_chains,
       arrayPushBack(of_chains, (${ECOSYSTEM}, toInt64(alive > 0) - toInt64(alive - changed > 0))))) AS of_home,
     of_home.1 AS home, of_home.2 AS change
@@ -71,7 +71,7 @@ const livesOfHomes = (window: Window): Sql => sql`
     SELECT relay_chain, account, hour, groupArray((toString(chain), change)) AS of_chains, sum(change) AS changed,
       sum(changed) OVER (PARTITION BY relay_chain, account ORDER BY hour
         ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS alive
-    FROM (${lives(window)}) GROUP BY relay_chain, account, hour)`;
+    FROM (${existenceChanges(window)}) GROUP BY relay_chain, account, hour)`;
 
 /** The sum over the hours of a month is the number of distinct accounts of the month. No endpoint serves it. */
 export const accountChange = metric({
@@ -96,9 +96,9 @@ export const accountChange = metric({
     FROM (
       SELECT relay_chain, home, arrayJoin([(first_active, 1, 0), (first_created, 0, 1)]) AS first, first.1 AS hour,
         first.2 AS of_active, first.3 AS of_created, toInt64(0) AS change
-      FROM (${firsts(window)})
+      FROM (${firstHours(window)})
       UNION ALL SELECT relay_chain, home, (hour, 0, 0), hour, 0, 0, change
-      FROM (${livesOfHomes(window)}) WHERE change != 0
+      FROM (${existenceChangesWithEcosystem(window)}) WHERE change != 0
     )
     WHERE hour >= ${window.from}
     GROUP BY relay_chain, home, hour`,

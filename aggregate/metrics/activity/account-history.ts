@@ -8,8 +8,8 @@ const ofItsHours = (window: Window) =>
   sql`${ofRelays(window)} AND hour >= ${window.from} AND hour < ${window.until}`;
 
 /** Roles that count once a month, and roles that decide whether an account exists. */
-export const isFirst = hasRole(ROLE.signed, ROLE.ethereumSent, ROLE.created);
-export const isLife = hasRole(ROLE.endsAlive, ROLE.endsDead);
+export const hasMonthlyRole = hasRole(ROLE.signed, ROLE.ethereumSent, ROLE.created);
+export const hasExistenceRole = hasRole(ROLE.endsAlive, ROLE.endsDead);
 
 const history = metric({
   record: 'AccountHistory',
@@ -28,9 +28,9 @@ const history = metric({
   materialized: 'hourly',
   select: (window) => sql`
     SELECT relay_chain, chain, hour, roles, account, life_block, life_event,
-      arrayJoin(arrayFilter(life -> if(life = 1, ${isLife}, ${isFirst}), [0, 1])) AS is_life
+      arrayJoin(arrayFilter(life -> if(life = 1, ${hasExistenceRole}, ${hasMonthlyRole}), [0, 1])) AS is_life
     FROM ${accountHour.table} FINAL
-    WHERE ${ofItsHours(window)} AND (${isFirst} OR ${isLife})`,
+    WHERE ${ofItsHours(window)} AND (${hasMonthlyRole} OR ${hasExistenceRole})`,
   endpoints: [],
 });
 
@@ -41,7 +41,7 @@ const history = metric({
 export const accountHistory: MaterializedMetric = {
   ...history,
   // The table is sorted by account. Reads tombstones too, for accounts that no block of these hours holds any more.
-  stored: (window) => sql`${ofItsHours(window)} AND (relay_chain, account, chain) IN (
+  storedRows: (window) => sql`${ofItsHours(window)} AND (relay_chain, account, chain) IN (
     SELECT relay_chain, account, chain FROM ${accountHour.table} WHERE ${ofItsHours(window)})`,
   table: {
     ...history.table,

@@ -181,7 +181,7 @@ const callCounts = (window: Window): Sql => sql`
   )} GROUP BY relay_chain, chain, hour`;
 
 /** Combines the parts of an hour to its row. Only the part of blocks has the ends; the others have zeros. */
-const UNITED = {
+const HOUR_COLUMNS = {
   ...Object.fromEntries(COUNTED.map((column, index) => [column, `totals[${index + 1}]`])),
   ...Object.fromEntries(WIDE.map((column) => [column, `sum(part.${column})`])),
   ...Object.fromEntries(Object.keys(ENDS).map((column) => [column, `max(part.${column})`])),
@@ -216,7 +216,7 @@ export const chainHour: MaterializedMetric = metric({
   select: (window) => sql`
     SELECT hour, relay_chain, chain, sumForEach(part.totals) AS totals,
       ${raw(
-        Object.entries(UNITED)
+        Object.entries(HOUR_COLUMNS)
           .map(([column, of]) => `${of} AS ${column}`)
           .join(', '),
       )}

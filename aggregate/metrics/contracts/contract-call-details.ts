@@ -32,7 +32,7 @@ export const contractCallDetail = metric({
   key: ['relay_chain', 'chain', 'block_number', 'extrinsic_index', 'contract_address'],
   order: newestFirst,
   materialized: 'hourly',
-  served: () => sql`(is_contract_target = 1 OR ${isKnownContract})`,
+  servedRows: () => sql`(is_contract_target = 1 OR ${isKnownContract})`,
   select: (window) => sql`
     SELECT *, if(is_ethereum = 1, NULL, weight_ref_time) AS gas_used
     FROM ${contractTransaction.table} FINAL

@@ -94,7 +94,7 @@ export const contractTransaction = metric({
   key: ['relay_chain', 'chain', 'block_number', 'extrinsic_index', 'contract_address'],
   order: newestFirst,
   materialized: 'hourly',
-  served: () => sql`(is_contract = 1 OR ${isKnownContract})`,
+  servedRows: () => sql`(is_contract = 1 OR ${isKnownContract})`,
   select: contractFacts,
   version: 3,
   fold: (facts: readonly ContractFact[], { relay_chain }) =>

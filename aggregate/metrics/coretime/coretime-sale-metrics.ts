@@ -68,8 +68,8 @@ export const coretimeSaleMetrics = metric({
   ],
 });
 
-function metricsOf({ opened, cycle, purchases, renewals }: Sale): Record<string, unknown> {
-  const { chain, decimals, event } = opened;
+function metricsOf({ initialization, cycle, purchases, renewals }: Sale): Record<string, unknown> {
+  const { chain, decimals, event } = initialization;
   const prices = purchases
     .map((purchase) => purchase.event.price)
     .sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));

@@ -139,9 +139,9 @@ export const coretimeSale = metric({
     const configs = new Map(configsIn(facts).map((config) => [config.sale_info.region_begin, config]));
     return salesOf(facts).map((sale) => ({
       relay_chain,
-      ...saleRow(sale, configs.get(sale.opened.event.region_begin)?.sale_info),
-      region_begin_at: timeOf(sale.opened.event.region_begin),
-      region_end_at: timeOf(sale.opened.event.region_end),
+      ...saleRow(sale, configs.get(sale.initialization.event.region_begin)?.sale_info),
+      region_begin_at: timeOf(sale.initialization.event.region_begin),
+      region_end_at: timeOf(sale.initialization.event.region_end),
     }));
   },
   endpoints: [
@@ -157,7 +157,7 @@ export const coretimeSale = metric({
 });
 
 function saleRow(sale: Sale, config: CoretimeConfig['sale_info'] | undefined): Record<string, unknown> {
-  const { event, chain, decimals, number, time } = sale.opened;
+  const { event, chain, decimals, number, time } = sale.initialization;
   const sellout = config?.sellout_price ?? null;
   return {
     chain,
@@ -181,7 +181,7 @@ function saleRow(sale: Sale, config: CoretimeConfig['sale_info'] | undefined): R
 }
 
 /** A sale starts soon after its initialization, and its regions begin soon after that, so the nearer unit is right. */
-function startUnit({ opened: { event, number } }: Sale): string {
+function startUnit({ initialization: { event, number } }: Sale): string {
   const fromLocal = Math.abs(event.sale_start - number);
   const fromRelay = Math.abs(event.sale_start - event.region_begin * TIMESLICE_BLOCKS);
   return fromLocal < fromRelay ? 'local_blocks' : 'relay_blocks';

@@ -60,7 +60,7 @@ export const coinHoldings = (coin: Coin) =>
 /** One row for each snapshot that has a holding of the coin. */
 export const holdingRows = (coin: Coin, facts: readonly HoldingsFact[]) =>
   facts.flatMap((fact) => {
-    const held = heldOf(`coin_${coin}`, fact);
+    const held = coinAmount(`coin_${coin}`, fact);
     const { relay_chain, chain, date } = fact;
     return held === null ? [] : [{ relay_chain, chain, date, [`sum_of_coin_${coin}`]: held }];
   });
@@ -69,7 +69,7 @@ export const holdingRows = (coin: Coin, facts: readonly HoldingsFact[]) =>
  * The amount of a coin on a chain: its issuance less the balances of the sovereign accounts of other chains, which
  * back the issuance there. Null when the snapshot has no holding of the coin.
  */
-function heldOf(coin: string, { payload }: HoldingsFact): number | null {
+function coinAmount(coin: string, { payload }: HoldingsFact): number | null {
   const { holdings } = JSON.parse(payload) as { holdings: readonly Holding[] };
   const ofCoin = holdings.filter((holding) => holding.coin === coin);
   if (ofCoin.length === 0) return null;

@@ -1,7 +1,7 @@
 import { sql } from '../../../infra/sql.ts';
 import { count, day, name, planck, real, text, timestamp } from '../../columns.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
-import { indexText } from '../shared/filters.ts';
+import { indexParameter } from '../shared/filters.ts';
 import { CHILD_STATUSES } from './folds/bounties/child-bounties.ts';
 import { bountyFacts } from './folds/bounties/facts.ts';
 import { childBountyRecords } from './folds/bounties/records.ts';
@@ -75,7 +75,7 @@ export const govChildBounty = metric({
       dates: { column: 'parent_bounty_start_date', required: false },
       filters: {
         parent_bounty_id: {
-          schema: indexText().describe('id of the parent bounty'),
+          schema: indexParameter().describe('id of the parent bounty'),
           condition: (id: number) => sql`parent_bounty_id = ${id}`,
         },
       },

@@ -1,7 +1,7 @@
 import { sql } from '../../../infra/sql.ts';
 import { count, day, name, planck, real, text, timestamp, widePlanck } from '../../columns.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
-import { indexText } from '../shared/filters.ts';
+import { indexParameter } from '../shared/filters.ts';
 import { BOUNTY_STATUSES } from './folds/bounties/bounties.ts';
 import { bountyFacts } from './folds/bounties/facts.ts';
 import { bountySummaries } from './folds/bounties/records.ts';
@@ -111,7 +111,7 @@ export const govParentBountySummary = metric({
       scopeParameters: [],
       filters: {
         parent_bounty_id: {
-          schema: indexText().describe('id of the bounty'),
+          schema: indexParameter().describe('id of the bounty'),
           condition: (id: number) => sql`parent_bounty_id = ${id}`,
         },
       },

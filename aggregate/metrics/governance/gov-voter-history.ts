@@ -1,7 +1,7 @@
 import { sql } from '../../../infra/sql.ts';
 import { count, flag, name, planck, real, text, timestamp, widePlanck } from '../../columns.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
-import { accountKey, indexText } from '../shared/filters.ts';
+import { accountKey, indexParameter } from '../shared/filters.ts';
 import { CONVICTION_NAMES } from './folds/account-vote.ts';
 import { voterRecords } from './folds/voter-records.ts';
 import { changedReferenda, countSteps, readSteps, stepsOfReferenda } from './referendum-steps.ts';
@@ -88,7 +88,7 @@ export const govVoterHistory = metric({
       isLimited: true,
       filters: {
         referendum_index: {
-          schema: indexText().describe('index of the referendum'),
+          schema: indexParameter().describe('index of the referendum'),
           condition: (index: number) => sql`referendum_index = ${index}`,
         },
         voter: {

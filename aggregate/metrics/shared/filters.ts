@@ -22,7 +22,7 @@ export const wholeNumber = (min = 0, max = Number.MAX_SAFE_INTEGER) =>
     .pipe(z.int().min(min, `less than ${min}`).max(max, `more than ${max}`));
 
 /** An index or id: a string in the API document, an integer in records. */
-export const indexText = () => wholeNumber().meta({ isText: true });
+export const indexParameter = () => wholeNumber().meta({ isText: true });
 
 /** An account as SS58 with any prefix or as H160; parses to the key in lowercase hex with 0x. */
 export const accountKey = () =>

@@ -60,7 +60,7 @@ export const dailyStakingParticipation = metric({
   },
   key: ['date', 'relay_chain', 'chain'],
   materialized: 'daily',
-  served: (chain) => (chain === undefined ? sql`chain = source_chain` : sql`1`),
+  servedRows: (chain) => (chain === undefined ? sql`chain = source_chain` : sql`1`),
   select: (window) => sql`
     SELECT relay_chain, shown AS chain, date, own_name AS source_chain,
       ${countOf('validators')} AS number_of_validators, ${countOf('nominators')} AS number_of_nominators,

@@ -160,7 +160,7 @@ export const operations = {
   pauseCompute: operation<object>()({
     input: NOTHING,
     run: ({ aggregator }, _input, { onProgress, signal }) =>
-      aggregator.pauseCompute(async () => {
+      aggregator.pauseComputation(async () => {
         onProgress({});
         if (!signal.aborted) await once(signal, 'abort');
         return {};

@@ -11,7 +11,7 @@ type LineValues = ReadonlyMap<string, readonly (number | null)[]>;
 
 /** What is read in one statement: lines of a metric, of one chain where that decides which of its rows are served. */
 export function statementsOf(lines: readonly Line[]): readonly (readonly Line[])[] {
-  const key = ({ metric, chain }: Line) => (metric.metric.served ? `${metric.id}@${chain}` : metric.id);
+  const key = ({ metric, chain }: Line) => (metric.metric.servedRows ? `${metric.id}@${chain}` : metric.id);
   return [...Map.groupBy(lines, key).values()];
 }
 
@@ -63,7 +63,7 @@ function statementOf(lines: readonly Line[], { periods, today }: Over): Sql {
   const { metric, endpoint, dayColumn, parts } = first.metric;
   const query: Query = {
     relay_chain: undefined,
-    chain: metric.served ? first.chain : undefined,
+    chain: metric.servedRows ? first.chain : undefined,
     isDated: true,
     start: periods.start,
     end: addDays(dayAt(periods, periods.count), -1),

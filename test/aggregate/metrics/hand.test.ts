@@ -11,7 +11,7 @@ beforeAll(async () => {
   opened = await openTestPipeline();
   const { pipeline } = opened;
   const lines = [...recordedLines('blocks'), ...recordedLines('runtime')];
-  await pipeline.aggregator.pauseCompute(() => ingestLines(pipeline, lines));
+  await pipeline.aggregator.pauseComputation(() => ingestLines(pipeline, lines));
 });
 afterAll(() => opened.close());
 

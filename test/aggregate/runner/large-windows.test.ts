@@ -40,7 +40,7 @@ afterAll(async () => {
 /** By an engine with the usual memory, which computes nothing of them. */
 async function writeDays(): Promise<void> {
   const writing = await openPipelineAt(directory.path);
-  await writing.aggregator.pauseCompute(async () => {
+  await writing.aggregator.pauseComputation(async () => {
     const { store } = writing.runtime;
     const of = { blocks: BLOCKS_A_DAY, chains: ['polkadot'], relay_chain: 'polkadot', days: 1 };
     for (const [i, from] of DAYS.entries())

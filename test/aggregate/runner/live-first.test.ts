@@ -83,7 +83,7 @@ it('a block of today is computed beside the backfill that runs, before most of i
     return run.call(store, statement);
   };
   try {
-    await aggregator.pauseCompute(() => ingestLines(pipeline, history));
+    await aggregator.pauseComputation(() => ingestLines(pipeline, history));
     await isBackfilling.promise;
     await ingestLines(pipeline, fresh.slice(0, 1));
     await expect.poll(blocksOfToday, { timeout: 60_000, interval: 10 }).toBe(1);

@@ -185,7 +185,7 @@ test('a round of one block takes few statements, and nothing new takes one empty
   // A round, and what fails.
   expect(await statementsOf(store, settle)).toBeLessThanOrEqual(3 + 1);
   const loadAndCompute = (height: number) => async () => {
-    await aggregator.pauseCompute(() => ingestLines(pipeline, [block(height)]));
+    await aggregator.pauseComputation(() => ingestLines(pipeline, [block(height)]));
     await settle();
   };
   // On a busy machine a round that finds nothing new can run beside one of them.

@@ -33,7 +33,7 @@ async function told(url: string) {
 it('an answer tells why loaded data are not in its rows, from the first load to a failure', async () => {
   const { aggregator, runtime } = opened.pipeline;
   const metrics = async () => (await app.inject({ url: '/metrics' })).body;
-  await aggregator.pauseCompute(async () => {
+  await aggregator.pauseComputation(async () => {
     await ingestLines(opened.pipeline, lines.slice(0, half));
     expect(await told('/api/daily-tps')).toMatchObject({
       asOf: undefined,
@@ -75,7 +75,7 @@ it('an answer tells why loaded data are not in its rows, from the first load to 
     return run.call(store, statement);
   };
   try {
-    await aggregator.pauseCompute(async () => {
+    await aggregator.pauseComputation(async () => {
       await ingestLines(opened.pipeline, lines.slice(half));
       // The cached answer, with other headers.
       expect(await told('/api/daily-tps')).toEqual({ ...first, coverage: 'partial', reason: 'loaded' });
@@ -95,7 +95,7 @@ it('rows that an upgrade has deleted are told as pending, and folded again altho
   const url = '/api/gov-voter-history';
   const before = await told(url);
   expect(JSON.parse(before.body)).not.toEqual([]);
-  await aggregator.pauseCompute(async () => {
+  await aggregator.pauseComputation(async () => {
     await runtime.store.run('TRUNCATE TABLE chain_metrics.gov_voter_history SYNC');
     await resetWatermark(runtime.store, 'gov_voter_history');
     await aggregator.requestRound();

@@ -65,7 +65,7 @@ const isOver = Promise.withResolvers<void>();
 
 beforeAll(async () => {
   test = await openTestPipeline();
-  void test.pipeline.aggregator.pauseCompute(() => isOver.promise);
+  void test.pipeline.aggregator.pauseComputation(() => isOver.promise);
   client = new LocalClient(test.pipeline);
   await ingest('polkadot', ...[0, 1, 2].map((number) => block(number)));
   await ingest('kusama', block(7), price('2026-01-31', 20.5));

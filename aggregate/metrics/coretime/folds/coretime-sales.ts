@@ -11,7 +11,7 @@ export const SALE_EVENTS = ['SaleInitialized', 'Purchased', 'Renewed'] as const 
 
 /** One sale cycle with its purchases and renewals. */
 export interface Sale {
-  readonly opened: DecodedBrokerEvent<'SaleInitialized'>;
+  readonly initialization: DecodedBrokerEvent<'SaleInitialized'>;
   /** From 1, in the order of the first timeslices of the sales. */
   readonly cycle: number;
   readonly purchases: readonly DecodedBrokerEvent<'Purchased'>[];
@@ -24,13 +24,13 @@ export function salesOf(facts: readonly CoretimeFact[]): Sale[] {
   const purchases = Map.groupBy(happened.filter(isKind('Purchased')), ({ event }) => event.region.begin);
   const renewals = Map.groupBy(happened.filter(isKind('Renewed')), ({ event }) => event.begin);
   // A second initialization for the same timeslices replaces the first.
-  const opened = new Map(
+  const initializations = new Map(
     happened.filter(isKind('SaleInitialized')).map((sale) => [sale.event.region_begin, sale]),
   );
-  return [...opened.keys()]
+  return [...initializations.keys()]
     .sort((a, b) => a - b)
     .map((begin, i) => ({
-      opened: opened.get(begin) as DecodedBrokerEvent<'SaleInitialized'>,
+      initialization: initializations.get(begin) as DecodedBrokerEvent<'SaleInitialized'>,
       cycle: i + 1,
       purchases: purchases.get(begin) ?? [],
       renewals: renewals.get(begin) ?? [],
