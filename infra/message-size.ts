@@ -1,4 +1,4 @@
 import type { Message } from './ports.ts';
 
 /** Size of a message's value in bytes, without building a lazy value. */
-export const sizeOf = (message: Message): number => message.size ?? message.value.length;
+export const messageSize = (message: Message): number => message.size ?? message.value.length;

@@ -1,6 +1,6 @@
 import type { Store } from '../../infra/ports.ts';
 import { raw, sql } from '../../infra/sql.ts';
-import { canonicalBlocks, isOfEnded } from '../../ingest/raw/canonical.ts';
+import { canonicalBlocks, hasEndedLoad } from '../../ingest/raw/canonical.ts';
 import { ALL_TIME, type DaysWithBlocks } from '../planner/plan.ts';
 import { dayNumber } from '../planner/ranges.ts';
 import type { NumberedDirtyDay } from './dirty-days.ts';
@@ -47,7 +47,7 @@ export async function readNewestBlocks(
   const found = isOfLastDays ? canonicalBlocks(window) : canonicalBlocks(window, '*', raw('1'));
   const newest = await store.rows<ComputedChain>(
     sql`SELECT relay_chain, chain, max(assumeNotNull(time)) AS as_of
-      FROM ${found} WHERE ${isOfEnded(window, { upTo: loaded.toString(), areNoted: isOfLastDays })}
+      FROM ${found} WHERE ${hasEndedLoad(window, { upTo: loaded.toString(), areNoted: isOfLastDays })}
         AND relay_chain || '/' || chain IN ${chains.map(([relay, chain]) => `${relay}/${chain}`)}
       GROUP BY relay_chain, chain`,
   );

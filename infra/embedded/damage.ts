@@ -30,7 +30,7 @@ export class DamagedFiles extends DamageRegister {
 
   override checkLog(): void {
     const file = logPath(this.#directory);
-    const fault = existsSync(file) ? faultOf(file) : null;
+    const fault = existsSync(file) ? findDatabaseFault(file) : null;
     if (fault !== null) this.add(damagedLog(file, fault));
   }
 }
@@ -49,7 +49,7 @@ function setAsideIn(directory: string): string[] {
 }
 
 /** The first fault that SQLite finds in a database, which may be in use; null if it is intact. */
-export function faultOf(file: string): string | null {
+export function findDatabaseFault(file: string): string | null {
   const database = new DatabaseSync(file, { readOnly: true });
   try {
     const [found] = database.prepare('PRAGMA quick_check(1)').all();

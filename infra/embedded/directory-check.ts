@@ -25,7 +25,7 @@ export function checkDirectory(
   }
   try {
     const permissions = checkPermissions(directory, process.getuid?.() ?? 0);
-    const size = sizeOf(directory);
+    const size = directorySize(directory);
     return [permissions, checkDisk(directory, DISK_FREE_BYTES_MIN, size), checkInodes(directory, size)];
   } catch (error) {
     return [failed('directory', `${directory} cannot be read: ${reasonOf(error)}`, giveRemedy(directory))];
@@ -109,7 +109,7 @@ function checkInodes(directory: string, size: DirectorySize): Finding {
 const atLeast = ({ isWhole }: DirectorySize) => (isWhole ? '' : 'at least ');
 
 /** Size and entries of a directory. Skips files that are deleted meanwhile. */
-export function sizeOf(directory: string): DirectorySize {
+export function directorySize(directory: string): DirectorySize {
   const waiting = [directory];
   let [total, entries] = [0, 0];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
@@ -144,7 +144,7 @@ function mayWrite(path: string): boolean {
 }
 
 /** The command line of a process, if the system shows it. */
-export function programOf(pid: number): string {
+export function readCommandLine(pid: number): string {
   try {
     const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
     return words.slice(0, 4).join(' ').trim().slice(0, 120);

@@ -1,5 +1,5 @@
 import { pause } from '../coordination/pause.ts';
-import { sizeOf } from '../message-size.ts';
+import { messageSize } from '../message-size.ts';
 import type { Ack, LogRecord, Message } from '../ports.ts';
 
 type Handler = (batch: readonly LogRecord[]) => Promise<Ack>;
@@ -53,7 +53,7 @@ export class InProcessTopic {
 
   /** Resolves when the messages are consumed. */
   append(messages: readonly Message[]): Promise<void> {
-    const bytes = messages.reduce((sum, message) => sum + sizeOf(message), 0);
+    const bytes = messages.reduce((sum, message) => sum + messageSize(message), 0);
     const consumed = Promise.withResolvers<void>();
     this.#waiting.push({ messages, bytes, consumed });
     if (bytes > FEW_BYTES_MAX) this.#gathering.abort();

@@ -4,7 +4,7 @@ import { Batcher } from '../coordination/batcher.ts';
 import { logPath } from '../data-directory.ts';
 import { ProductError, reasonOf, unwritable } from '../errors.ts';
 import type { LogRecord, Message } from '../ports.ts';
-import { faultOf, setAside } from './damage.ts';
+import { findDatabaseFault, setAside } from './damage.ts';
 
 const PARTITION = 0;
 
@@ -45,7 +45,7 @@ export class LogDatabase {
     const file = logPath(dataDirectory);
     const wal = `${file}-wal`;
     try {
-      if (existsSync(file) && faultOf(file) !== null) {
+      if (existsSync(file) && findDatabaseFault(file) !== null) {
         const aside = setAside(file);
         if (existsSync(wal)) renameSync(wal, `${aside}-wal`);
       }

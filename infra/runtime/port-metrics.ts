@@ -1,7 +1,7 @@
 import { SpanKind, trace } from '@opentelemetry/api';
 import { Counter, Histogram } from 'prom-client';
 import { ProductError } from '../errors.ts';
-import { sizeOf } from '../message-size.ts';
+import { messageSize } from '../message-size.ts';
 import type { Lane, Log, Runtime, StagedBatch, Store } from '../ports.ts';
 import { inSpan } from '../tracing/spans.ts';
 
@@ -124,7 +124,7 @@ function instrumentLog(
         published.inc({ topic }, messages.length);
         publishedBytes.inc(
           { topic },
-          messages.reduce((sum, message) => sum + sizeOf(message), 0),
+          messages.reduce((sum, message) => sum + messageSize(message), 0),
         );
       } catch (error) {
         publishErrors.inc({ topic });

@@ -3,7 +3,7 @@ import type { Chain } from './chain.ts';
 import type { Registry } from './registry.ts';
 
 /** The name of a file without directory and extensions. */
-export function bareName(file: string): string {
+export function fileStem(file: string): string {
   return basename(file)
     .replace(/\.(gz|zst)$/, '')
     .replace(/\.(ndjson|jsonl|json|parquet)$/, '');
@@ -14,7 +14,7 @@ export function bareName(file: string): string {
  * number may be a para id: `polkadot-2004` is not Polkadot, since it may be Moonbeam.
  */
 export function chainOfFile(registry: Pick<Registry, 'find' | 'chains'>, file: string): Chain | undefined {
-  const name = bareName(file);
+  const name = fileStem(file);
   const whole = registry.find(name);
   if (whole) return whole;
   for (const { index } of [...name.matchAll(/[-_.](?=\d)/g)].reverse()) {

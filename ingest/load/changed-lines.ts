@@ -4,7 +4,7 @@ import { type DeadLetter, deadLetterOf } from '../dead-letters/dead-letters.ts';
 import { type Stream, TOPICS } from '../log/topics.ts';
 import { heightKey } from '../raw/heights.ts';
 import { readStoredHeights } from '../raw/loaded-blocks.ts';
-import { isFirst, refusalsOfFirst } from './first-blocks.ts';
+import { checkFirstBlocks, isFirstBlock } from './first-blocks.ts';
 import type { LandingLine, ReadMessage } from './prepare-batch.ts';
 
 /**
@@ -43,10 +43,10 @@ export async function splitOtherGenesis(
   lines: readonly LandingLine[],
 ): Promise<{ kept: readonly LandingLine[]; refused: readonly DeadLetter[] }> {
   const first =
-    stream === 'blocks' ? lines.filter(({ head }) => isFirst(head.number) && !head.is_deleted) : [];
+    stream === 'blocks' ? lines.filter(({ head }) => isFirstBlock(head.number) && !head.is_deleted) : [];
   if (first.length === 0) return { kept: lines, refused: [] };
   const judged = first.map(({ head, original }) => ({ ...head, payload: original }));
-  const reasons = await refusalsOfFirst(runtime.store, registry, judged);
+  const reasons = await checkFirstBlocks(runtime.store, registry, judged);
   const others = new Map(first.flatMap((line, at) => (reasons[at] ? [[line, reasons[at]]] : [])));
   return {
     kept: lines.filter((line) => !others.has(line)),

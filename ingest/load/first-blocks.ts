@@ -14,13 +14,13 @@ interface FirstBlock {
   readonly payload: Buffer;
 }
 
-export const isFirst = (number: string): boolean => BigInt(number) <= 1n;
+export const isFirstBlock = (number: string): boolean => BigInt(number) <= 1n;
 
 /**
  * For each first block: why it belongs to another network, or null. Its genesis hash is compared with the registry; if that
  * has none, with the stored blocks; in an empty store, with the first block of the batch.
  */
-export async function refusalsOfFirst(
+export async function checkFirstBlocks(
   store: Pick<Store, 'rows'>,
   registry: Pick<Registry, 'chains'>,
   given: readonly FirstBlock[],

@@ -1,7 +1,7 @@
 import { Histogram } from 'prom-client';
 import { DURATION_BUCKETS } from '../../infra/runtime/port-metrics.ts';
 
-/** What the loader of a process metrics. */
+/** Prometheus metrics of the loader. */
 export const createLoaderMetrics = () => ({
   batchSeconds: new Histogram({
     name: 'chain_metrics_load_batch_duration_seconds',

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { chunkBySize } from '../../infra/chunk.ts';
-import { sizeOf } from '../../infra/message-size.ts';
+import { messageSize } from '../../infra/message-size.ts';
 import type { Message, Pieces, Traceparent } from '../../infra/ports.ts';
 import { causesOf } from '../../infra/tracing/messages.ts';
 import type { Registry } from '../chains/registry.ts';
@@ -67,7 +67,7 @@ export async function prepareBatch(
   isLikelyStored = false,
 ): Promise<PreparedBatch> {
   const prepared: Prepared[] = [];
-  for (const slice of chunkBySize(messages, SLICE_BYTES, sizeOf)) {
+  for (const slice of chunkBySize(messages, SLICE_BYTES, messageSize)) {
     if (prepared.length > 0) await setImmediate();
     for (const message of slice) {
       const line = prepare(stream, message, prepared.length, registry);
@@ -80,7 +80,7 @@ export async function prepareBatch(
     lines,
     deadLetters: prepared.flatMap((line) => ('refused' in line ? [line.refused] : [])),
     messages: messages.length,
-    bytes: messages.reduce((sum, message) => sum + sizeOf(message), 0),
+    bytes: messages.reduce((sum, message) => sum + messageSize(message), 0),
     causes: causesOf(messages),
   };
 }

@@ -120,7 +120,7 @@ const heightsOf = (window: Window): Sql =>
  * The condition that a row of a window belongs to a block whose load has ended. A load writes its tables one after the
  * other, and waiting for all loads would mean waiting for the longest.
  */
-export function isOfEnded(window: Window, { upTo, areNoted }: EndedLoads): Sql {
+export function hasEndedLoad(window: Window, { upTo, areNoted }: EndedLoads): Sql {
   const sequence = raw(blockSequenceSql('rank'));
   const isUpTo = sql`${sequence} <= toUInt64(${upTo})`;
   if (!areNoted) return isUpTo;

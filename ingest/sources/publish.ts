@@ -6,7 +6,7 @@ import { didYouMean } from '../../infra/nearest-name.ts';
 import type { Message, Runtime } from '../../infra/ports.ts';
 import { publishTraced } from '../../infra/tracing/messages.ts';
 import type { Chain } from '../chains/chain.ts';
-import { bareName, chainOfFile } from '../chains/chain-of-file.ts';
+import { chainOfFile, fileStem } from '../chains/chain-of-file.ts';
 import { namesOf, type Registry } from '../chains/registry.ts';
 import { type DeadLetter, deadLetterOf, ROW_BYTES, writeDeadLetters } from '../dead-letters/dead-letters.ts';
 import {
@@ -117,7 +117,7 @@ async function readSource(
         const opens = isFirst && isOpening(line.bytes, read.refused);
         const reason = opens
           ? spreadReason(line.bytes)
-          : explain(read.refused, { chain, name: chainName ?? bareName(name), registry }, line.bytes);
+          : explain(read.refused, { chain, name: chainName ?? fileStem(name), registry }, line.bytes);
         batches.refuse(origin, reason, line.bytes);
       } else {
         address.inspect(read);

@@ -13,7 +13,7 @@ import { openLogger } from '../../infra/logger.ts';
 import type { Pieces } from '../../infra/ports.ts';
 import { DATABASE, sql } from '../../infra/sql.ts';
 import type { Chain } from '../../ingest/chains/chain.ts';
-import { bareName } from '../../ingest/chains/chain-of-file.ts';
+import { fileStem } from '../../ingest/chains/chain-of-file.ts';
 import { readLine, splitEnvelope } from '../../ingest/log/envelope.ts';
 import { TOPICS } from '../../ingest/log/topics.ts';
 import { blocksIn } from '../../ingest/raw/block-landing.ts';
@@ -193,7 +193,7 @@ async function statementsAlone(): Promise<{ loaded: number; parsed: number }> {
   const batches: Pieces[][] = [[]];
   let bytes = 0;
   for (const { path, name } of files) {
-    const chain = registry.find(bareName(name)) as Chain;
+    const chain = registry.find(fileStem(name)) as Chain;
     for (const line of readFileSync(path, 'utf8').trimEnd().split('\n')) {
       const origin = { source: 'import', origin: name, line: 0 };
       const read = readLine(Buffer.from(line), chain, registry, origin);

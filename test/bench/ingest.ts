@@ -10,7 +10,7 @@ import { sequenceAt } from '../../infra/coordination/sequence.ts';
 import type { Pieces, StagedBatch } from '../../infra/ports.ts';
 import { DATABASE, literal } from '../../infra/sql.ts';
 import { createView } from '../../infra/table.ts';
-import { bareName } from '../../ingest/chains/chain-of-file.ts';
+import { fileStem } from '../../ingest/chains/chain-of-file.ts';
 import { readLine, splitEnvelope } from '../../ingest/log/envelope.ts';
 import { blocksIn } from '../../ingest/raw/block-landing.ts';
 import { blockLine } from '../../ingest/raw/landing-lines.ts';
@@ -102,7 +102,7 @@ async function costs(): Promise<string[]> {
   const taken = { lines: 0, envelopes: 0, decoding: 0, staging: 0 };
   const rows: { readonly landing: Pieces; readonly bytes: number }[] = [];
   for (const file of files) {
-    const chain = registry.find(bareName(file.name));
+    const chain = registry.find(fileStem(file.name));
     if (!chain) throw new Error(`unknown chain: ${file.name}`);
     const lines: Buffer[] = [];
     taken.lines += await milliseconds(async () => {

@@ -165,9 +165,7 @@ describe.runIf(canRunHelm())('the chart', () => {
   test('gives a server of production nothing that `doctor` warns of', () => {
     const container = containerOf(named('production', 'Deployment', '-serve'));
     const env = { ...imageEnvironment(), ...environment(container) };
-    expect(checkSettings(env, readConfig(env))).toMatchObject([
-      { text: 'all are valid' },
-    ]);
+    expect(checkSettings(env, readConfig(env))).toMatchObject([{ text: 'all are valid' }]);
   });
 
   test('gives secrets as files, and the key of the servers to servers only', () => {

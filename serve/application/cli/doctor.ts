@@ -5,7 +5,7 @@ import { withTimeout } from '../../../infra/coordination/with-timeout.ts';
 import { holdsStore } from '../../../infra/data-directory.ts';
 import { readBrokenParts } from '../../../infra/embedded/broken-parts.ts';
 import { DamagedFiles } from '../../../infra/embedded/damage.ts';
-import { checkDirectory, programOf } from '../../../infra/embedded/directory-check.ts';
+import { checkDirectory, readCommandLine } from '../../../infra/embedded/directory-check.ts';
 import { readLockOwner } from '../../../infra/embedded/owner.ts';
 import { reasonOf } from '../../../infra/errors.ts';
 import { type Finding, failed, fine, warning } from '../../../infra/finding.ts';
@@ -88,7 +88,7 @@ async function askServer(server: SocketClient): Promise<Finding[]> {
 const unresponsiveProcess = (directory: string, pid: number) =>
   warning(
     'process',
-    `process ${pid} (${programOf(pid)}) has ${directory} open and does not answer`,
+    `process ${pid} (${readCommandLine(pid)}) has ${directory} open and does not answer`,
     'wait until that command ends or that server has started; otherwise stop the process, and run doctor again',
   );
 

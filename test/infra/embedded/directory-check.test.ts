@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { checkDirectory, sizeOf } from '../../../infra/embedded/directory-check.ts';
+import { checkDirectory, directorySize } from '../../../infra/embedded/directory-check.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const place = temporaryDirectory();
@@ -63,7 +63,7 @@ it('the size is that of all files, and follows no link', () => {
   mkdirSync(join(path, 'inner'));
   writeFileSync(join(path, 'inner', 'a'), Buffer.alloc(100_000));
   symlinkSync('/', join(path, 'root'));
-  const size = sizeOf(path);
+  const size = directorySize(path);
   expect(size).toMatchObject({ entries: 3, isWhole: true });
   expect(size.bytes).toBeGreaterThanOrEqual(98_304);
 });

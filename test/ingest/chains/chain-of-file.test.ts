@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { bareName, chainOfFile } from '../../../ingest/chains/chain-of-file.ts';
+import { chainOfFile, fileStem } from '../../../ingest/chains/chain-of-file.ts';
 import { buildRegistry, loadRegistry } from '../../../ingest/chains/registry.ts';
 
 describe('the chain of a file', () => {
@@ -11,7 +11,7 @@ describe('the chain of a file', () => {
     ['a.b.ndjson', 'a.b'],
     ['/data/kusama.parquet', 'kusama'],
   ])('%s is named after %s', (file, name) => {
-    expect(bareName(file)).toBe(name);
+    expect(fileStem(file)).toBe(name);
   });
 
   const registry = loadRegistry();

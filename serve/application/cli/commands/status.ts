@@ -2,7 +2,7 @@ import { statfsSync } from 'node:fs';
 import { toKebabCase } from '../../../../aggregate/metric-name.ts';
 import type { Missing } from '../../../../aggregate/status/heights.ts';
 import type { SystemStatus } from '../../../../aggregate/status/status.ts';
-import { sizeOf } from '../../../../infra/embedded/directory-check.ts';
+import { directorySize } from '../../../../infra/embedded/directory-check.ts';
 import { type Restored, readRestored } from '../../../../infra/embedded/restore.ts';
 import type { Damage } from '../../../../infra/ports.ts';
 import { formatUnreadCalls } from '../../../../ingest/raw/unknown-wrappers.ts';
@@ -59,7 +59,7 @@ const restoredText = ({ taken_at, restored_at }: Restored, now: number) =>
 /** The size of a data directory and the free space of its disk; empty if this process may not read them. */
 function diskUsageOf(directory: string): string {
   try {
-    const { bytes: size, isWhole } = sizeOf(directory);
+    const { bytes: size, isWhole } = directorySize(directory);
     const { bavail, bsize } = statfsSync(directory);
     return `: ${isWhole ? '' : 'at least '}${formatBytes(size)}, ${formatBytes(bavail * bsize)} free`;
   } catch {
