@@ -3,7 +3,7 @@ import type { Sql } from './sql.ts';
 import type { Table } from './table.ts';
 
 /**
- * The five ports are the only place where the profiles differ: all code above them is the same. One suite of contract
+ * Profiles differ only in the implementations of the five ports: all code above them is the same. One suite of contract
  * tests runs against every implementation.
  */
 export interface Runtime {
@@ -29,7 +29,7 @@ export interface Runtime {
   close(): Promise<void>;
 }
 
-/** A file of a frozen directory: where it is now, and where it belongs in a data directory. */
+/** A file of a frozen directory: its present path, and its path within a data directory. */
 interface FrozenFile {
   readonly from: string;
   readonly to: string;

@@ -12,7 +12,7 @@ interface RetryOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What an attempt threw. p-retry does not repeat after a TypeError; a handler's TypeError is repeated here. */
+/** Wraps errors of attempts: p-retry does not retry after a TypeError, but a TypeError of the work must be retried. */
 class AttemptError extends Error {}
 
 /** Repeats work until it succeeds; throws its last error, or the reason of the signal. */

@@ -120,7 +120,7 @@ export const distributedBounds = {
   LEASE_MS: 15_000,
 };
 
-/** What the distributed profile reads: its own settings, and those of both profiles. */
+/** The settings of the distributed profile, including those of both profiles. */
 export type DistributedSettings = PortSettings &
   z.output<z.ZodObject<typeof distributedSettings>> &
   typeof distributedBounds;

@@ -87,7 +87,7 @@ interface Need {
   readonly isMet: (value: string) => boolean;
   /** A value to set. */
   readonly wanted: string;
-  /** What happens otherwise. */
+  /** The consequence of any other value. */
   readonly loss: string;
 }
 

@@ -44,7 +44,7 @@ export function countUnreadCalls(name: CallName, args: Args): number {
 const partsOf = (value: unknown): unknown[] =>
   isCall(value) || !(value instanceof Object) ? [value] : Object.values(value);
 
-/** Whether it is a call as Sidecar writes one. */
+/** Whether a value has the shape of a call in Sidecar's JSON. */
 function isCall(value: unknown): boolean {
   const { method, args } = asRecord(value) ?? {};
   return args !== undefined && callName(method) !== null;

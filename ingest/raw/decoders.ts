@@ -14,7 +14,7 @@ export const DECODER_VERSIONS: Readonly<Record<Stream, number>> = { blocks: 7, s
 
 export const decoders = table({
   name: 'decoders',
-  doc: 'Per stream and version of its decoder, the sequence from which on it loaded; 0 where it loaded everything.',
+  doc: 'The first sequence that each version of a decoder loaded, by stream; 0 if it loaded everything.',
   columns: { stream: 'LowCardinality(String)', version: 'UInt32', since: 'UInt64' },
   engine: 'ReplacingMergeTree',
   orderBy: ['stream', 'version'],

@@ -26,7 +26,7 @@ const millisecondsSql = (sequence: string) => `bitShiftRight(${sequence}, ${LINE
 export const readAtSql = (sequence: string) =>
   `fromUnixTimestamp64Milli(toInt64(${millisecondsSql(sequence)}), 'UTC')`;
 
-/** `version` is the text of the line's own version, empty where it names none; `finalized` a Bool. */
+/** `version` is the version of the line as text, or empty; `finalized` is a Bool. */
 export function blockRankSql(columns: { finalized: string; version: string; sequence: string }): string {
   const { finalized, sequence } = columns;
   const final = `if(${finalized}, ${FINAL_VERSION}, toUInt64(0))`;

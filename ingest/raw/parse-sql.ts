@@ -77,7 +77,7 @@ export function palletSql(written: string): string {
   return transform(written, Object.keys(PRESENT_NAMES), Object.values(PRESENT_NAMES), written);
 }
 
-/** A call in camelCase, also where the metadata's snake_case was kept. */
+/** A call in camelCase, from camelCase or the snake_case of metadata. */
 export function callSql(text: string): string {
   const words = `splitByChar('_', ${text})`;
   const camel = `arrayStringConcat(arrayMap((word, k) -> if(k = 1, word, ${upperFirst('word')}), ${words}, arrayEnumerate(${words})))`;

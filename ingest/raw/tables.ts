@@ -158,7 +158,7 @@ export const calls = table({
     time: `${time} CODEC(Delta, ZSTD)`,
     pallet: name,
     call: name,
-    actor: 'String', // Key of the account that the call acted for; empty for root and where it is unknown.
+    actor: 'String', // Key of the account on whose behalf the call ran; empty for root, or if unknown.
     args: 'String CODEC(ZSTD(3))',
     rank: `${RANK} CODEC(ZSTD)`,
   },
@@ -306,7 +306,7 @@ export const addressEncodingsDue = table({
 
 export const addressEncodings = table({
   name: 'address_encodings',
-  doc: 'SS58 text of account keys, where the source did not encode them for their chain.',
+  doc: 'SS58 text of account keys that the source did not encode for their chain.',
   columns: { key: 'String', prefix: 'UInt16', address: 'String' },
   engine: 'ReplacingMergeTree',
   orderBy: ['key', 'prefix'],

@@ -24,7 +24,7 @@ import { fieldSql, isComplete } from './event-facts.ts';
 const name = 'LowCardinality(String)';
 const amount = 'Nullable(UInt128)';
 
-/** What the first step does not decode. */
+/** Columns that the first step passes on. */
 const passedOn = {
   ...everyRowColumns,
   prefix: 'UInt16',
