@@ -1,13 +1,13 @@
 import { type RawTable, rawData } from '../../ingest/raw/raw-data.ts';
 import { parquetOf } from '../raw-export/partition.ts';
 
-/** Every column of the raw tables with its types and meaning, from what reads them. */
+/** Every column of the raw tables with its types and meaning, from the declarations of their readers. */
 export function rawTablesGuide(): string {
   return `# The raw tables
 
-Every column of the raw tables that queries and exports read, with its type and meaning. This page is made from what reads them; [Raw data in your own tools](raw-data.md) says how to get at them.
+This page lists every column of the raw tables with its type and meaning. It is generated from the code. [Raw data in your own tools](raw-data.md) explains how to query and export the tables.
 
-Times are of UTC, amounts are whole numbers of the smallest unit of their token, accounts are keys and not addresses, since an address has another text on every chain. Unknown is null, never 0. A number of more than 64 bits is decimal text in Parquet, so that it is exact in every tool.
+Times are in UTC. Amounts are whole numbers of the smallest unit of their token. Accounts are public keys, because addresses differ on every chain. Unknown values are null, never 0. Numbers of more than 64 bits are decimal strings in Parquet, so they are exact in every tool.
 
 ${[...rawData.values()].map(section).join('\n\n')}
 `;
@@ -20,7 +20,7 @@ function section({ name, doc, key, moment, columns }: RawTable): string {
   });
   return `## ${name}
 
-${doc} A row is told by \`${key.join('`, `')}\`; its day is that of \`${moment}\`.
+${doc} The key of a row is \`${key.join('`, `')}\`, and its day is that of \`${moment}\`.
 
 | column | in \`chain-metrics sql\` | in Parquet | meaning |
 |---|---|---|---|

@@ -40,7 +40,7 @@ const GROUPS: readonly (readonly [title: string, names: readonly Name[]])[] = [
   ['For many processes, with `PROFILE=distributed`', restOf({ ...distributedSettings, ...httpSettings })],
 ];
 
-/** Every setting with its default and meaning, from what reads the environment. */
+/** Every setting with its default and meaning, from its declaration. */
 export function settingsGuide(): string {
   const tables = GROUPS.map(([title, names]) => `## ${title}\n\n${table(names)}`);
   return `# Settings
