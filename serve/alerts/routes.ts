@@ -36,7 +36,7 @@ import { BodySignatures } from './intake/signed-body.ts';
 import { UnauthenticatedBodies } from './intake/unauthenticated-bodies.ts';
 import { serveAlertPages } from './pages/routes.ts';
 
-/** A sample payload is a string inside JSON, where every quote takes two bytes. */
+/** Large enough for a sample payload, whose quotes are escaped in the JSON body. */
 const API_BODY_BYTES_MAX = 4 * 2 ** 20;
 
 interface AlertServing extends Omit<AlertDomainDependencies, 'publicUrl'> {
@@ -96,7 +96,7 @@ export async function serveAlerts(app: FastifyInstance, serving: AlertServing): 
   });
 }
 
-/** Many clients name the type of a body also where they send none; which operations need one, their routes know. */
+/** Accepts empty bodies, because many clients send Content-Type without a body. Routes check if they need one. */
 function acceptNoBody(scope: FastifyInstance): void {
   const parse = scope.getDefaultJsonParser('error', 'error');
   scope.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) =>
@@ -120,16 +120,18 @@ function startBackgroundWork(app: FastifyInstance, domain: AlertDomain): void {
     webhookDeliveries,
   } = domain;
   const logFailure = (text: string) => (error: unknown) => app.log.error({ err: error }, text);
-  eventConsumers.start(logFailure('what follows from alert events cannot be carried out'));
-  webhookDeliveries.start(logFailure('webhooks cannot be sent'));
+  eventConsumers.start(logFailure('alert events were not processed; the next try is in at most 30 seconds'));
+  webhookDeliveries.start(logFailure('webhooks were not sent; the next try is in at most 30 seconds'));
   pageSteps.start(logFailure('steps of pages cannot be carried out'));
   suppressedPages.start(logFailure('pages cannot follow silences and maintenance windows'));
-  snsSubscriptions.start(logFailure('subscriptions of topics of Amazon SNS cannot be confirmed'));
+  snsSubscriptions.start(
+    logFailure('Amazon SNS subscriptions were not confirmed; the next try is in at most 30 seconds'),
+  );
   pageDeliveries.start(logFailure('messages of pages cannot be sent'));
   pageRetention.start(logFailure('old pages were not deleted; the next try is in an hour'));
-  pagerHealth.start(logFailure('the pager was not checked, or a check failed'));
-  heartbeats.start(logFailure('heartbeats cannot be checked'));
-  refusals.start(logFailure('refused requests cannot be counted; the next try is in some seconds'));
+  pagerHealth.start(logFailure('a check of the pager failed; the next one is in 30 seconds'));
+  heartbeats.start(logFailure('heartbeats were not checked; the next try is in 15 seconds'));
+  refusals.start(logFailure('counts of refused requests were not stored; the next try is in 10 seconds'));
   silences.start(logFailure('old silences were not deleted; the next try is in an hour'));
   eventRetention.start(
     (events) => events > 0 && app.log.info({ events }, 'old alert events were deleted'),

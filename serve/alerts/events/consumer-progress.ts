@@ -4,18 +4,18 @@ import { sql } from '../../../infra/sql.ts';
 import { consumerProgress } from '../model/tables.ts';
 import { newestPosition } from './event-history.ts';
 
-/** How far a consumer, or the receiver of a webhook, is with the events of a project. */
+/** The position of a consumer, webhook or on-call link in the events of a project. */
 export interface Progress {
   readonly project: number;
   /** Name of a consumer of events, or the id of a webhook or an on-call link. */
   readonly target: string;
-  /** Nothing is left to do of the events up to it. */
+  /** All events up to this position are processed. */
   readonly position: number;
   /** Time, status and fault of the newest request to a receiver. The status is 0 when there was no response. */
   readonly at: number;
   readonly status: number;
   readonly fault: string;
-  /** Failures of the receiver since it last accepted a request, and when it is tried again; 0 while it accepts them. */
+  /** Failures since the receiver last accepted a request, and the time of the next retry; 0 while it accepts requests. */
   readonly failures: number;
   readonly retry_ms: number;
   readonly version: number;
@@ -37,7 +37,7 @@ export class ConsumerProgress {
     this.#deps = dependencies;
   }
 
-  /** Of a project, or of all projects. */
+  /** Without a project, returns the rows of all projects. */
   list(project?: number): Promise<Progress[]> {
     const where = project === undefined ? sql`1` : sql`project = ${project}`;
     return this.#deps.store.rows<Progress>(sql`SELECT * FROM ${consumerProgress} FINAL WHERE ${where}`);
@@ -50,7 +50,7 @@ export class ConsumerProgress {
     return row;
   }
 
-  /** Changes the progress as it was read. Only one process at a time works for a target. */
+  /** Safe without a compare-and-set, because the target's lock admits one process at a time. */
   async save(before: Progress, changes: ProgressChanges): Promise<Progress> {
     const now = this.#deps.clock.now();
     const at = changes.status === undefined ? before.at : now;
@@ -59,7 +59,7 @@ export class ConsumerProgress {
     return next;
   }
 
-  /** Begins with the first event of a project; called before it has any. */
+  /** Starts with the first event of a project. Must run before that event. */
   begin(project: number, target: string): Promise<Progress> {
     return this.save(blank(project, target), {});
   }

@@ -11,18 +11,18 @@ import {
 } from './event-history.ts';
 import { ProjectJobs, type ProjectTask } from './project-jobs.ts';
 
-/** Something that follows from the events of projects. */
+/** Processes the alert events of projects, for example into incidents. */
 export interface EventConsumer {
-  /** Name of its positions in the events. */
+  /** Key of its stored positions. */
   readonly name: string;
   /**
-   * Carries out what follows from changes of alerts, which a kill may repeat. The lease is that of the lock of the
-   * consumer. Returns false while the alerts of some events are not stored yet.
+   * Processes changes of alerts. A kill may repeat them. The lease belongs to the consumer's lock. Returns false while
+   * the alerts of some events are not stored yet.
    */
   apply(project: number, changes: readonly StoredAlertChange[], lease: Lease): Promise<boolean>;
 }
 
-/** The lock under which a consumer works for a project. */
+/** Name of the lock that a consumer holds while it processes a project. */
 export const consumerLock = (name: string, project: number | string): string => `${name}/${project}`;
 
 interface EventConsumersDependencies {
@@ -37,12 +37,12 @@ interface EventConsumersDependencies {
 
 const CONCURRENCY = 8;
 const EVENTS_PER_ROUND = 250;
-/** How long a change of the settings waits for the events that were decided before it. */
+/** Longest time that a change of settings waits for earlier events. */
 const CATCH_UP_MS_MAX = 10_000;
 
 /**
- * What follows from alert events: each consumer is given the stored events of a project in their order, by one process
- * at a time, and stores how far it is.
+ * Passes the stored events of each project to every consumer, in order and in one process at a time, and stores the
+ * consumer's position.
  */
 export class EventConsumers {
   readonly #deps: EventConsumersDependencies;
@@ -67,12 +67,12 @@ export class EventConsumers {
     return this.#jobs.stop();
   }
 
-  /** Must run before the first event of a project, or its consumers start after that event. */
+  /** Stores the first positions of a new project. A consumer without a position skips the existing events. */
   async begin(project: number): Promise<void> {
     for (const { name } of this.#deps.consumers) await this.#deps.progress.begin(project, name);
   }
 
-  /** The position up to which nothing follows from the events of a project any more. */
+  /** The position that all consumers of a project have passed. */
   async lowestPosition(project: number): Promise<number> {
     const rows = await this.#deps.progress.list(project);
     const positions = new Map(rows.map(({ target, position }) => [target, position]));
@@ -85,13 +85,13 @@ export class EventConsumers {
     }
   }
 
-  /** Carries out the next part of what follows; returns after how many milliseconds there is more. */
+  /** Processes the next batch of events. Returns the milliseconds until the next batch; undefined if there is none. */
   async run(project: number, name: string): Promise<number | undefined> {
     const { store, locks, progress, consumers } = this.#deps;
     const consumer = consumers.find((one) => one.name === name);
     if (consumer === undefined) return undefined;
     return locks.run(consumerLock(name, project), async (lease) => {
-      // For a project of an older version it begins with what happens from now on.
+      // A project of an older version has no position; its consumers start with new events.
       const before = (await progress.get(project, name)) ?? (await progress.skipHistory(project, name));
       const next = await changesAfter(store, project, before.position, EVENTS_PER_ROUND);
       if (next.position === before.position) return undefined;
@@ -103,7 +103,7 @@ export class EventConsumers {
     });
   }
 
-  /** Carries out what follows from all events that are decided, before a project is set up in another way. */
+  /** Processes all stored events before the settings of a project change, so that the old settings apply to them. */
   async catchUp(project: number, name: string): Promise<void> {
     await this.#deps.pipeline.waitUntilWritten();
     const deadline = performance.now() + CATCH_UP_MS_MAX;

@@ -4,13 +4,13 @@ import type { Store, Traceparent } from '../../../infra/ports.ts';
 import { join, sql } from '../../../infra/sql.ts';
 import { isTracingEnabled } from '../../../infra/tracing/start-tracing.ts';
 
-// What was decided, in its order. What follows from it is derived from here, never from what a process remembers.
+// Reads changes of alerts from the stored events. Consumers rely on these rows, never on the memory of a process.
 
 /** Changes of an alert that webhooks and on-call tools are notified of. */
 export const NOTIFIED_CHANGES = ['created', 'raised', 'acknowledged', 'resolved'] as const;
 export type NotifiedChangeName = (typeof NOTIFIED_CHANGES)[number];
 
-/** A change of an alert by the event at a position. */
+/** A change of an alert, as an event at this position recorded it. */
 export interface StoredAlertChange {
   readonly position: number;
   /** Index in the event; a delivery may change several alerts. */
@@ -30,23 +30,23 @@ export interface NotifiedChange extends StoredAlertChange {
 
 interface StoredAlertChanges {
   readonly changes: readonly StoredAlertChange[];
-  /** Every change up to this position is among them, or was before. */
+  /** The next read continues after this position. */
   readonly position: number;
-  /** Whether there may be more of them now. */
+  /** Whether a limit was reached, so more changes may be stored. */
   readonly isFull: boolean;
 }
 
-/** Events are stored before the alerts that they create: how soon a missing alert is looked for again, and how long. */
+/** Events are stored before the alerts that they create. Consumers retry at this interval, up to the maximum age of an event. */
 export const ALERT_RETRY_MS = 250;
 export const ALERT_WAIT_MS_MAX = HOUR_MS;
 
-/** Outcomes of which some are changes that others are told of. */
+/** Outcomes that can change an alert. */
 const OUTCOMES = ['created', 'raised', 'acknowledged', 'resolved', 'changed'];
 
 interface EventRow {
   readonly position: number;
   readonly at: number;
-  /** Of an action: the status that it sets, whether that reopens a resolved alert, and its user. */
+  /** Only actions have a status, a user, and a flag for reopening a resolved alert. */
   readonly status: string;
   readonly reopens: boolean;
   readonly by: string;
@@ -54,7 +54,7 @@ interface EventRow {
   readonly iids: readonly number[];
 }
 
-/** A delivery may have thousands of items; the last event that is read may exceed this. */
+/** Limit of items per read. The last event may exceed it, because a delivery can have thousands of items. */
 const ITEMS_MAX = 1000;
 
 /** The changes of a project after a position, of at most `eventsMax` events. */
@@ -124,7 +124,7 @@ export async function projectsWithChanges(
   return found;
 }
 
-/** The spans that accepted the events at some positions, where these are traced. */
+/** Trace contexts of the requests that sent the events, by position. Empty without tracing. */
 export async function tracesOf(
   store: Store,
   project: number,

@@ -17,7 +17,7 @@ interface EventRetentionDependencies {
   readonly days: number;
 }
 
-/** Orders that old events are deleted which nothing follows from any more. */
+/** Deletes old events that all consumers have processed. */
 export class EventRetention {
   readonly #deps: EventRetentionDependencies;
   #hourly: Hourly | undefined;
@@ -52,7 +52,7 @@ export class EventRetention {
     return deleted ?? 0;
   }
 
-  /** Those of which nothing was deleted up to that time: some events are kept, and found each time. */
+  /** Projects with old events whose deletion up to that time is not recorded; some old events always stay. */
   async #projectsWithOld(before: number): Promise<number[]> {
     const rows = await this.#deps.store.rows<{ project: number }>(
       sql`SELECT DISTINCT project FROM ${alertEvents} WHERE at < ${before}

@@ -19,21 +19,21 @@ interface OpenNotification extends Notification {
   readonly lowest: number;
 }
 
-/** Stable over all attempts and kills, so that receivers recognize a notification that they have. */
+/** The same for all attempts, also after a kill, so receivers recognize duplicates. */
 export const deliveryIdOf = (project: number, { position, iid, name }: Notification): string =>
   `${project}-${position}-${iid}-${name}`;
 
-/** The lock under which a target is worked for, by one process at a time. */
+/** Name of the lock that lets one process at a time send to a target. */
 export const targetLock = (project: number, target: string): string => `notice/${project}/${target}`;
 
-/** A delivery may have thousands of items, and a project 20 webhooks. */
+/** Bounds the size of an insert: a delivery may have thousands of items, and a project 20 webhooks. */
 const ROWS_PER_INSERT = 10_000;
 
 interface OutboxDependencies {
   readonly store: Store;
   readonly locks: Locks;
   readonly progress: ConsumerProgress;
-  /** Those that send what is due. */
+  /** Jobs that send the notifications. */
   readonly jobs: ProjectJobs;
 }
 
@@ -45,7 +45,7 @@ export class Outbox {
     this.#deps = dependencies;
   }
 
-  /** Adds notifications for the changes that targets are told of; those that it has stay as they are. */
+  /** Adds notifications by target. Existing notifications stay unchanged. */
   async add(project: number, told: ReadonlyMap<string, readonly NotifiedChange[]>): Promise<void> {
     const rows = [...told].flatMap(([target, changes]) =>
       changes.map((change) =>
@@ -72,8 +72,8 @@ export class Outbox {
   }
 
   /**
-   * The first open notification of each alert, since the next one is sent after it: those that are due in the order of
-   * their events, then the others in the order in which they become due.
+   * The first open notification of each alert, because those of one alert are sent in order. Due notifications come
+   * first, in the order of their events; then the others, by due time.
    */
   next(
     project: number,
@@ -99,7 +99,7 @@ export class Outbox {
     );
   }
 
-  /** Makes what waits for its next attempt due. */
+  /** Makes all waiting notifications due now. */
   async resetWaits(project: number, target: string): Promise<void> {
     const waiting = await this.#deps.store.rows<OpenNotification>(
       sql`SELECT * FROM ${notifications} FINAL
@@ -108,13 +108,13 @@ export class Outbox {
     await this.save(project, target, { open: waiting.map((of) => ({ ...of, next_ms: 0 })), done: [] });
   }
 
-  /** Lets a target receive what happens from now on, and nothing else. A round that still sends to it ends first. */
+  /** Skips all earlier events for a target. Waits for a running round of the target. */
   async skipHistory(project: number, target: string): Promise<void> {
     const { locks, progress } = this.#deps;
     await locks.run(targetLock(project, target), () => progress.skipHistory(project, target));
   }
 
-  /** Tries at once what waits for a target that its owner has changed. A round that still sends to it ends first. */
+  /** Retries waiting notifications at once, after a change of the target. Waits for a running round of the target. */
   async retryNow(project: number, target: string): Promise<void> {
     const { locks, progress, jobs } = this.#deps;
     await locks.run(targetLock(project, target), async () => {
@@ -126,7 +126,6 @@ export class Outbox {
   }
 }
 
-/** The next row of a notification. */
 const rowOf = (
   project: number,
   target: string,

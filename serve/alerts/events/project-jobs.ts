@@ -1,9 +1,9 @@
 import type { Queue } from '../../../infra/ports.ts';
 
-/** Work for a project, by one process at a time. */
+/** Work for a project that one process at a time does. */
 export interface ProjectTask {
   readonly project: number;
-  /** Of the consumer of events, or the id of the receiver. */
+  /** Name of the event consumer, or id of the receiver. */
   readonly name: string;
 }
 
@@ -17,9 +17,9 @@ interface ProjectJobsOptions {
 }
 
 interface ProjectWork {
-  /** Carries out what is next of a task; returns after how many milliseconds there is more to do. */
+  /** Does the next part of a task. Returns the milliseconds until the part after it; undefined if there is none. */
   readonly run: (task: ProjectTask) => Promise<number | undefined>;
-  /** All tasks with something to do, from what is stored. */
+  /** All tasks with open rows in the store. */
   readonly pendingTasks: () => Promise<readonly ProjectTask[]>;
   readonly onFailure: (error: unknown) => void;
 }
@@ -29,7 +29,7 @@ const SWEEP_MS = 30_000;
 const FULL_MS = 250;
 const QUICK_MS = 5000;
 const QUICK_TASKS_MAX = 100_000;
-/** How soon another process may take a job of one that stops. */
+/** Delay after which another process may take a job of a process that stops. */
 const STOPPED_MS = 1000;
 
 /**
@@ -41,9 +41,9 @@ export class ProjectJobs {
   readonly #options: ProjectJobsOptions;
   readonly #pending = new Map<string, ProjectTask>();
   readonly #running = new Map<Promise<unknown>, ProjectTask>();
-  /** Projects with tasks that found no place. */
+  /** Projects with tasks that found no free slot. */
   readonly #full = new Set<number>();
-  /** Ids of the tasks that were quick the last time; one that puts its work off says nothing about it. */
+  /** Ids of tasks whose last run was quick. A run that only postpones its work does not count as quick. */
   readonly #quick = new Set<string>();
   #work: ProjectWork | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -77,16 +77,16 @@ export class ProjectJobs {
     return performance.now() - this.#sweptAt;
   }
 
-  /** Runs tasks as soon as it is their turn; one that runs then runs once more. */
+  /** Queues tasks. A task that is running then runs once more. */
   wake(tasks: Iterable<ProjectTask>): void {
     for (const task of tasks) this.#pending.set(idOf(task), task);
     this.#addPending().catch((error) => {
-      // A queue that closes takes nothing more: a sweep of another process finds it.
+      // A closing queue accepts no jobs; a sweep of another process adds them.
       if (!this.#isStopped) this.#work?.onFailure(error);
     });
   }
 
-  /** One job after the other: while the queue is away, each task waits once in memory. */
+  /** Adds jobs one by one, so while the queue is unavailable each task is in memory only once. */
   async #addPending(): Promise<void> {
     if (this.#isAdding) return;
     this.#isAdding = true;
@@ -113,7 +113,7 @@ export class ProjectJobs {
     try {
       const againMs = await running;
       if (!againMs && performance.now() - began < QUICK_MS) this.#markQuick(task);
-      // One that found no place looks again before this one goes on.
+      // Lets a task that found no slot retry before this task continues.
       return againMs === 0 && this.#full.delete(task.project) ? 2 * FULL_MS : againMs;
     } catch (error) {
       onFailure(error);

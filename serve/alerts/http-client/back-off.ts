@@ -1,4 +1,4 @@
-// When a receiver or a notification is tried again. Pure functions.
+// Delays between retries. Pure functions.
 
 /** Wait before the second attempt; it doubles with each further one. */
 const RETRY_MS = 2000;
@@ -16,5 +16,5 @@ export function retryDelayMs(failures: number, maxMs: number, random: () => numb
 /** Client errors that say that the receiver, and not the request, is at fault. */
 const TEMPORARY = new Set([408, 425, 429]);
 
-/** Whether a status says that this very request is not wanted. */
+/** Whether the receiver refuses this request in particular, while it may accept others. */
 export const isRefusal = (status: number): boolean => status >= 300 && status < 500 && !TEMPORARY.has(status);

@@ -5,12 +5,12 @@ import { isIP, type LookupFunction } from 'node:net';
 import { parseRetryAfter } from '../../../infra/retry-after.ts';
 import { isPublicAddress } from './public-address.ts';
 
-// Sends POST requests to URLs that project members configure. Such a URL may lead anywhere.
+// Sends POST requests to URLs that project members configure, so a URL may point into a private network.
 
 /** How long a receiver may take to answer. */
 export const POST_MS_MAX = 10_000;
 const RESPONSE_BYTES_MAX = 64 * 1024;
-/** Of a response, its beginning. */
+/** Bytes of a response that are returned. */
 const SHOWN_BYTES_MAX = 4 * 1024;
 
 /** The address leads into a private network, where members must not send requests. */
@@ -71,7 +71,7 @@ export interface PostResponse {
   readonly answer: string;
 }
 
-/** Returns what was answered. Redirects are not followed: only the configured URL receives the body. */
+/** Does not follow redirects, because only the configured URL may receive the body. */
 export async function post(connections: TargetConnections, request: Post): Promise<PostResponse> {
   const { url, allowsPrivate } = connections;
   const host = url.hostname.replace(/^\[|\]$/g, '');

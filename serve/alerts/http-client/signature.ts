@@ -4,8 +4,8 @@ import { createHmac } from 'node:crypto';
 export const secretContext = (targetId: string): string => `hook/${targetId}`;
 
 /**
- * `t=SECONDS,v1=HEX`: the HMAC-SHA256 of the seconds, a dot and the body. While a previous secret is valid too there is a
- * `v1` of each, and the receiver accepts either.
+ * `t=SECONDS,v1=HEX`: the HMAC-SHA256 of the seconds, a dot and the body. During a rotation there is one `v1` for each
+ * valid secret.
  */
 export function signatureOf(secrets: readonly string[], seconds: number, body: string): string {
   const signed = secrets.map(

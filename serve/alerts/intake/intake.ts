@@ -105,7 +105,7 @@ function serveHeartbeat(intake: FastifyInstance, dependencies: IntakeDependencie
         throw new HttpError('invalid_payload', 'A heartbeat has no body. Send alerts to notify.json.');
       const entry = entries.get(request) as CachedIntegration;
       if (entry.integration.heartbeat_minutes === 0)
-        throw new HttpError('conflict', 'The integration has no heartbeat. Set its minutes first.');
+        throw new HttpError('conflict', 'The integration has no heartbeat. Set its heartbeat_minutes first.');
       await dependencies.beats.recordPosted(entry);
       return reply.type('application/json; charset=utf-8').send('[]');
     },
@@ -117,7 +117,7 @@ interface IntakeResult extends EventResult {
   readonly watchdogs: readonly Beat[];
 }
 
-/** Of a request that brings no alerts. */
+/** The result of a request without alerts. */
 const NOTHING: Pick<IntakeResult, 'created' | 'watchdogs'> = { created: [], watchdogs: [] };
 
 /** A body as it is stored, and the idempotency key that its sender gave. */
@@ -231,7 +231,7 @@ function isJson(contentType: string): boolean {
 }
 
 const JSON_REQUIRED = 'Send JSON in UTF-8 with the header Content-Type: application/json.';
-const SNS_HINT = 'Amazon SNS sends text: add an integration of the type SNS for it.';
+const SNS_HINT = 'Amazon SNS sends text. Use an integration of the type SNS instead.';
 
 /** Amazon SNS sends text, and its key only after a 401. `sender` is the integration whose key the request has. */
 function requireType(headers: FastifyRequest['headers'], sender: CachedIntegration | undefined): void {

@@ -26,7 +26,7 @@ const RESPONSES = {
     'The integration does not exist or the key is wrong.',
   ),
   403: refused(
-    'The integration is inactive, or a message of Amazon SNS has a wrong signature or another topic',
+    'The integration is inactive, or a message of Amazon SNS has a wrong signature or a topic that is not accepted',
     'forbidden',
     'The integration is inactive. A Maintainer can activate it.',
   ),
@@ -122,15 +122,19 @@ export function describeHeartbeat(): object {
     responses: {
       ...{ 401: noKey, 403: inactive, 414: tooLong, 503: later },
       200: {
-        description: 'Durable',
+        description: 'The beat is recorded and durable',
         content: { 'application/json': { schema: z.array(z.never()), example: [] } },
       },
       409: refused(
         'The integration has no heartbeat',
         'conflict',
-        'The integration has no heartbeat. Set its minutes first.',
+        'The integration has no heartbeat. Set its heartbeat_minutes first.',
       ),
-      422: refused('With a body', 'invalid_payload', 'A heartbeat has no body. Send alerts to notify.json.'),
+      422: refused(
+        'The request has a body',
+        'invalid_payload',
+        'A heartbeat has no body. Send alerts to notify.json.',
+      ),
     },
   });
 }

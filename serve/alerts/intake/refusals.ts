@@ -10,7 +10,7 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** How often requests of an integration were refused for a reason, and what the newest of them was told. */
+/** Number of refused requests for one reason, with the newest response. */
 export interface CountedRefusal extends Refusal {
   readonly count: number;
   /** The time of the newest. */
@@ -18,8 +18,8 @@ export interface CountedRefusal extends Refusal {
 }
 
 /**
- * The reason under which a request without the key counts. Few checks come before that of the key, so a sender without it
- * can raise few counts, and none of those of requests with the key.
+ * Counts requests without a valid key separately, so strangers cannot raise the counts of the real sender. Few checks
+ * run before the key check, so strangers can raise few counts.
  */
 export const refusalWithoutKey = ({ status, code, message }: Refusal): Refusal =>
   code === 'unauthorized'
@@ -30,7 +30,7 @@ export const refusalWithoutKey = ({ status, code, message }: Refusal): Refusal =
 export const TOO_MANY_WATCHDOGS: Refusal = {
   status: 200,
   code: 'too_many_watchdogs',
-  message: `More than ${WATCHDOGS_MAX} label sets of Watchdogs; this one is not watched. Drop labels that change, or forget heartbeats.`,
+  message: `More than ${WATCHDOGS_MAX} label sets of Watchdogs; this one is not watched. Drop labels that change, or delete heartbeats that are not needed.`,
 };
 
 const FLUSH_MS = 10_000;
@@ -94,7 +94,7 @@ export class Refusals {
     }
   }
 
-  /** The reasons of the last week, the newest first; those of other servers some seconds late. */
+  /** Refusals of the last week by reason, newest first. Those of other servers appear after up to 10 seconds. */
   async latest(integration: string, store: Pick<Store, 'rows'> = this.#store): Promise<CountedRefusal[]> {
     const own = [...this.#counts.values()].filter((counted) => counted.integration === integration);
     const since = this.#clock.now() - DAYS_SHOWN * DAY_MS;

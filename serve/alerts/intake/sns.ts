@@ -34,14 +34,14 @@ export class SnsIntake {
     this.#deps = dependencies;
   }
 
-  /** Throws if the message is not taken. Returns null for one about a subscription, which is confirmed later. */
+  /** Throws if the message is refused. Returns null for a message about a subscription; a job confirms it later. */
   async read(integration: IntegrationSummary, payload: unknown): Promise<SnsNotification | null> {
     const message = parseSnsMessage(payload);
     await this.#requireSigned(message);
     if (!(await this.#deps.integrations.acceptTopic(integration, message.TopicArn))) {
       throw new HttpError(
         'forbidden',
-        'The integration does not take this topic. A Maintainer can add its ARN to the topics.',
+        'The integration does not accept this topic. A Maintainer can add its ARN to the topics.',
       );
     }
     if (message.Type === 'Notification') return { body: payloadOf(message), id: message.MessageId };
@@ -53,7 +53,10 @@ export class SnsIntake {
   async #requireSigned(message: SnsMessage): Promise<void> {
     const { certificates, clock } = this.#deps;
     if (clock.now() - Date.parse(message.Timestamp) > AGE_MS_MAX)
-      throw new HttpError('forbidden', 'The message is older than a day.');
+      throw new HttpError(
+        'forbidden',
+        'The message is older than a day. Check the clocks of this server and the sender.',
+      );
     const key = await certificates.keyOf(new URL(message.SigningCertURL)).catch((error: unknown) => {
       const text = `The certificate of the message cannot be fetched: ${reasonOf(error)}. Retry the request.`;
       throw new HttpError('unavailable', text, RETRY_SOON);

@@ -59,7 +59,7 @@ export class TestAlerts {
     });
   }
 
-  /** What the newest deliveries would do under rules that are not saved yet. */
+  /** Applies unsaved rules to the newest deliveries, and stores nothing. */
   tryRules(
     store: Pick<Store, 'rows'>,
     integration: Pick<Integration, 'id' | 'project_id'>,

@@ -20,9 +20,9 @@ import type { CachedIntegration } from './integration-cache.ts';
 const STORE_MS = 5_000;
 /** Watchdogs of an integration, so that a sender whose labels change fills no table. */
 export const WATCHDOGS_MAX = 100;
-/** After so long the stored beats of an integration are read again: some may have been forgotten. */
+/** Interval for reading the stored beats of an integration again, because beats may have been deleted. */
 const REREAD_MS = 60_000;
-/** Beats that wait for the store; further ones are lost, which may cause an early alert. */
+/** Limit of beats that wait for the store. Further beats are lost, so an alert may come too early. */
 const PENDING_MAX = 10_000;
 
 export type Beat = Pick<HeartbeatKey, 'beat' | 'labels'>;
@@ -40,11 +40,11 @@ function beatOf({ fingerprint, labels, title }: AlertItem): Beat {
 interface BeatRecorderDependencies {
   readonly clock: Clock;
   readonly store: HeartbeatStore;
-  /** Called for each beat that is set aside. */
+  /** Called for each Watchdog above WATCHDOGS_MAX. */
   readonly onReject: (integration: string) => void;
 }
 
-/** What this process knows of the beats of an integration. */
+/** This process's copy of the stored beats of an integration. */
 interface StoredBeats {
   /** By beat, when this process stored it last. */
   readonly storedMs: Map<string, number>;
@@ -58,7 +58,7 @@ function rowsOf(key: HeartbeatKey, now: number): HeartbeatRow[] {
   return [row, { ...newRow({ ...key, beat: EVERY_REQUEST, labels: [] }), watchdog_ms: now }];
 }
 
-/** Takes the beats of requests and stores their times. Integrations without a heartbeat cost nothing. */
+/** Stores the times of beats. Does nothing for integrations without a heartbeat. */
 export class BeatRecorder {
   readonly #deps: BeatRecorderDependencies;
   readonly #stored = new Map<string, StoredBeats>();
@@ -73,13 +73,13 @@ export class BeatRecorder {
     });
   }
 
-  /** The beats of a delivery, which does not wait for the store: its sender must not repeat alerts that were accepted. */
+  /** Does not wait for the store: if storing a beat failed, the sender would repeat alerts that are already accepted. */
   record(entry: CachedIntegration, watchdogs: readonly Beat[]): void {
     const beats = [{ beat: EVERY_REQUEST, labels: [] }, ...watchdogs];
     this.#add(entry, beats).catch(ignore('heartbeats.heard'));
   }
 
-  /** The beat of a request that is nothing else. It is durable when this returns. */
+  /** Records the beat of POST …/heartbeat. It is durable when this resolves. */
   async recordPosted(entry: CachedIntegration): Promise<void> {
     await this.#add(
       entry,
@@ -107,7 +107,7 @@ export class BeatRecorder {
     return stored;
   }
 
-  /** One batch at a time: two at once could both find the last room. */
+  /** Runs one batch at a time, so two batches cannot exceed WATCHDOGS_MAX together. */
   async #store(keys: readonly HeartbeatKey[]): Promise<void> {
     const { clock, onReject, store } = this.#deps;
     const now = clock.now();
@@ -121,7 +121,7 @@ export class BeatRecorder {
     for (const { integration, beat } of taken) this.#stored.get(integration)?.storedMs.set(beat, now);
   }
 
-  /** Reads the beats of integrations of which one is unknown here. */
+  /** Reads the stored beats of integrations with a beat that is not in the copy. */
   async #read(keys: readonly HeartbeatKey[], now: number): Promise<void> {
     const unknown = keys.filter(({ integration, beat }) => {
       const stored = this.#stored.get(integration);
@@ -139,7 +139,7 @@ export class BeatRecorder {
     }
   }
 
-  /** Whether the beat is known, or there is room for it, which it then takes. */
+  /** Reserves a place for a new Watchdog. Returns false if the integration has too many. */
   #takes({ integration, beat }: HeartbeatKey): boolean {
     const storedMs = this.#stored.get(integration)?.storedMs ?? new Map<string, number>();
     if (storedMs.has(beat) || !isWatchdog(beat)) return true;

@@ -6,7 +6,7 @@ import { missingSince } from './heartbeat-watch.ts';
 import { httpIntegration } from './http.ts';
 
 type Named = Pick<IntegrationSummary, 'name' | 'heartbeat_minutes'>;
-/** Of an alert that is only looked up or resolved. */
+/** For deliveries that only look up an alert. */
 const UNNAMED: Named = { name: '', heartbeat_minutes: 0 };
 
 interface AlertDelivery {
@@ -33,10 +33,10 @@ export const recoveryDelivery = (row: HeartbeatRow, since: number, endMs: number
     end_time: new Date(endMs).toISOString(),
   });
 
-/** A delivery that is only parsed, to find the alert of a beat. */
+/** A delivery that is parsed for the fingerprint of the alert, and never delivered. */
 export const lookupDelivery = (row: HeartbeatRow): AlertDelivery => missingBeatDelivery(row, UNNAMED);
 
-/** The key is equal in all servers, so that what two of them deliver counts once. */
+/** All servers use the same idempotency key, so a duplicate delivery counts once. */
 function deliveryWith({ project, integration, beat }: HeartbeatRow, idempotency_key: string, fields: object) {
   // Without matchers: no alert about a missing beat may count as a beat.
   const of = { id: integration, project_id: String(project), heartbeat_minutes: 0, heartbeat_matchers: '' };

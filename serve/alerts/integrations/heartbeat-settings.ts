@@ -5,10 +5,10 @@ import { requireSelectiveMatchers } from '../model/entered-matchers.ts';
 import type { Integration } from '../model/tables.ts';
 
 const MINUTES_MAX = 10_080;
-/** Of a new integration: the alerts of common rule sets that fire always. */
+/** Default of a new integration: the always-firing alerts of common rule sets. */
 export const HEARTBEAT_MATCHERS = 'alertname=~"Watchdog|DeadMansSwitch"';
 
-/** What `heartbeat_minutes` do, as the page and the API say it. */
+/** Help text of `heartbeat_minutes`, for the page and the API. */
 export const HEARTBEAT_HELP =
   'Creates an alert after this many minutes without a beat. Every request is a beat until the integration receives a Watchdog; then each Watchdog is watched on its own.';
 
@@ -28,10 +28,10 @@ export function heartbeatSettings(
   return { heartbeat_minutes, heartbeat_matchers };
 }
 
-/** Each alert of a delivery is compared while its sender waits. */
+/** Allows only matchers that are cheap to evaluate, because the sender waits while each alert is matched. */
 function requireQuick(list: readonly Matcher[]): void {
   if (list.every(({ isRegex, value }) => !isRegex || plainAlternatives(value) !== null)) return;
   const text =
-    'Write the values of a heartbeat out, with bars between them: alertname=~"Watchdog|DeadMansSwitch".';
+    'Use a list of plain values instead of a regular expression, such as alertname=~"Watchdog|DeadMansSwitch".';
   throw new RequestRefused('bad_request', text, 'heartbeat_matchers');
 }

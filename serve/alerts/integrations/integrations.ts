@@ -84,7 +84,7 @@ export class Integrations {
     return this.#records.findWithout('sample', where, 'created_ms, id');
   }
 
-  /** With their sample payloads, but those that were accepted under a higher limit. */
+  /** Includes the sample payloads, except those above the current size limit. */
   async listWithSamples(projectId: string): Promise<Integration[]> {
     const found: Integration[] = [];
     for (const { id } of await this.list(projectId)) {
@@ -104,7 +104,7 @@ export class Integrations {
     return found;
   }
 
-  /** Of any project, also a deleted one. */
+  /** Also finds integrations of other and deleted projects. */
   async find(id: string): Promise<Integration | null> {
     return /^[0-9a-f]{16}$/.test(id) ? this.#records.get(id) : null;
   }
@@ -162,7 +162,7 @@ export class Integrations {
     return changed;
   }
 
-  /** Whether an integration takes the messages of a topic of Amazon SNS. The first topic becomes its own. */
+  /** Whether an integration accepts messages of an Amazon SNS topic. One without topics adopts the first that sends. */
   async acceptTopic({ id, topics }: Pick<Integration, 'id' | 'topics'>, topic: string): Promise<boolean> {
     if (topics.length > 0) return topics.includes(topic);
     const isTaken = await this.#records.change(id, (current) => {
@@ -276,18 +276,25 @@ export class Integrations {
 
 function requirePreset(type: IntegrationType, preset: Preset | null): void {
   if (preset === null || preset.type === type.name) return;
-  throw new RequestRefused('bad_request', `${type.label} does not receive from ${preset.label}.`, 'preset');
+  throw new RequestRefused(
+    'bad_request',
+    `${preset.label} cannot send to an integration of the type ${type.label}. Choose another type or preset.`,
+    'preset',
+  );
 }
 
-/** Whether its sender signs requests with a secret that the sender makes. */
+/** Whether the sender signs requests with a secret of its own. */
 export const isSignedBySender = (integration: Pick<Integration, 'preset'>): boolean =>
   presetOf(integration)?.signatureHeader !== undefined;
 
 function requireSecret(integration: Integration, secret: string): void {
   const refused = (text: string) => new RequestRefused('bad_request', text, 'key');
   if (!isSignedBySender(integration))
-    throw refused('The sender of this integration does not sign. Its key is generated.');
-  if (!/^[\x21-\x7e]{16,255}$/.test(secret)) throw refused('Enter the 16 to 255 characters of the secret.');
+    throw refused(
+      'The sender of this integration does not sign requests. Reset the key without a secret instead.',
+    );
+  if (!/^[\x21-\x7e]{16,255}$/.test(secret))
+    throw refused('Enter a secret of 16 to 255 printable ASCII characters without spaces.');
 }
 
 const presetColumns = ({ name, rules, sample }: Preset) => ({

@@ -11,7 +11,7 @@ export const prometheusIntegration: IntegrationType = {
     path: '/alerts/:endpoint/prometheus/alerts/notify.json',
     summary: 'Send alerts in the Prometheus format',
     description:
-      'The webhook body of Alertmanager (version 4) or Grafana (version 1). Each item is an alert with a status of its own. An item without title or startsAt is refused alone.',
+      'The webhook body of Alertmanager (version 4) or Grafana (version 1). Each item is an alert with its own status. An item without title or startsAt is refused; the other items are accepted.',
     example: {
       version: '4',
       groupKey: '{}:{alertname="DiskFull"}',

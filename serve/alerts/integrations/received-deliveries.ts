@@ -34,7 +34,7 @@ export class ReceivedDeliveries {
     this.#pipeline = pipeline;
   }
 
-  /** The same for a caller, who waits in turns with others. */
+  /** Runs the queries within the limits of a caller. */
   withStore(store: Pick<Store, 'rows'>): ReceivedDeliveries {
     return new ReceivedDeliveries({ store, pipeline: this.#pipeline });
   }

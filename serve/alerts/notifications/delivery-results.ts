@@ -2,14 +2,14 @@ import { deliveryIdOf, type Notification } from '../events/outbox.ts';
 import { isRefusal, REFUSED_ATTEMPTS_MAX, retryDelayMs } from '../http-client/back-off.ts';
 import type { DeliveryAttempt, SendResult } from './webhook-sender.ts';
 
-/** What came of the notifications of a target in one round of requests. */
+/** Collects the results of one round of requests to a target. */
 export class DeliveryResults {
   readonly #project: number;
   /** Longest wait of a notification for its next attempt. */
   readonly #retryMsMax: number;
   readonly attempts: DeliveryAttempt[] = [];
   readonly accepted: Notification[] = [];
-  /** Those that are sent again, and those that are not. */
+  /** Notifications to retry, and notifications that are accepted or given up. */
   readonly open: Notification[] = [];
   readonly done: Notification[] = [];
   /** Since the last request that was accepted. */
@@ -58,7 +58,7 @@ export class DeliveryResults {
     this.attempts.push({ at, ...this.#named(notification), ...result });
   }
 
-  /** There is no alert to send any more. */
+  /** Ends a notification whose alert does not exist. */
   drop(notification: Notification): void {
     this.done.push(notification);
   }

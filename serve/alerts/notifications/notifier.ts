@@ -10,7 +10,7 @@ interface NotifierDependencies {
   readonly outbox: Outbox;
 }
 
-/** Adds notifications for the webhooks and on-call links of a project that are to be told of a change. */
+/** Adds a notification of each change for every webhook and on-call link that subscribes to it. */
 export class Notifier implements EventConsumer {
   readonly name = 'notifications';
   readonly #deps: NotifierDependencies;
@@ -23,7 +23,7 @@ export class Notifier implements EventConsumer {
     const { cache, progress, outbox } = this.#deps;
     const targets = await cache.targetsOf(project);
     if (targets.length === 0) return true;
-    // A target is told of what happened after it was activated.
+    // A target receives only events after its activation.
     const positions = new Map(
       (await progress.list(project)).map(({ target, position }) => [target, position]),
     );

@@ -24,7 +24,7 @@ import type { Webhooks } from './webhooks.ts';
 
 /** Requests to one webhook or on-call link at the same time. */
 const CONCURRENCY = 16;
-/** An event that its receiver does not accept for so long is dropped. */
+/** Events that a receiver does not accept for this long are given up. */
 const GIVE_UP_HOURS = 24;
 
 export type DeliverySettings = Pick<AlertSettings, 'ALERT_WEBHOOK_RETRY_SECONDS_MAX'>;
@@ -47,9 +47,9 @@ interface WebhookDeliveriesDependencies {
 
 const NOTIFICATIONS_PER_ROUND = 200;
 const ROUND_SECONDS_MAX = 10;
-/** How soon it is looked again whether another process still sends to a target. */
+/** Retry interval while another process holds the lock of a target. */
 const LOCKED_MS = 5000;
-/** After so many failures the target, and not a notification, was at fault. */
+/** From this number of consecutive failures on, the target counts as down. */
 const OUTAGE_FAILURES = 3;
 
 /**
@@ -78,7 +78,7 @@ export class WebhookDeliveries {
     await this.#deps.jobs.stop();
   }
 
-  /** Targets that something is to be sent to now. */
+  /** Active targets with due notifications. */
   async pendingTasks(): Promise<ProjectTask[]> {
     const { clock, progress, cache, outbox, metrics } = this.#deps;
     const states = new Map((await progress.list()).map((state) => [state.target, state]));
@@ -96,7 +96,7 @@ export class WebhookDeliveries {
     return tasks;
   }
 
-  /** Sends to a target what is due; returns after how many milliseconds there is more to send. */
+  /** Sends due notifications to a target. Returns the milliseconds until the next ones; undefined if there are none. */
   async run(project: number, id: string): Promise<number | undefined> {
     const { locks } = this.#deps;
     const ended = await locks.tryRun(targetLock(project, id), async (lease) => {
@@ -139,7 +139,7 @@ export class WebhookDeliveries {
     return this.#moveOn(round, results);
   }
 
-  /** Sends several at a time. It ends early when as many failures follow each other: the target is down then. */
+  /** Sends several requests at a time. Stops after CONCURRENCY failures in a row, because the target is down. */
   async #send(
     { project, target, before }: Round,
     due: readonly Notification[],
@@ -176,7 +176,7 @@ export class WebhookDeliveries {
     }
   }
 
-  /** Whether the alert is stored as the event left it. Where none will come, there is nothing to send. */
+  /** Whether the alert is stored with this change. Drops the notification if its alert is still missing after an hour. */
   #isReady(notification: Notification, alert: Alert | undefined, results: DeliveryResults): boolean {
     const isMissing = alert === undefined || alert.position < notification.position;
     if (isMissing && this.#deps.clock.now() - notification.at < ALERT_WAIT_MS_MAX) return false;
@@ -193,7 +193,7 @@ export class WebhookDeliveries {
     if (isBack) await outbox.resetWaits(project, target.id);
   }
 
-  /** Stores how the target is; returns how long it is left alone. */
+  /** Stores the state of the target. Returns the milliseconds until its next round. */
   async #moveOn({ before }: Round, results: DeliveryResults): Promise<number> {
     const { clock, progress, settings, metrics } = this.#deps;
     const { accepted, attempts, isDown, retryAfterMs } = results;
@@ -219,7 +219,7 @@ interface Round {
   readonly lease: Lease;
 }
 
-/** Finds out whether its target is back. One that is always refused must not keep the target from being tried. */
+/** Picks one notification to probe a failing target. A notification that is always refused must not block the probe. */
 function leastTried(due: readonly Notification[]): Notification[] {
   return [...due].sort((a, b) => a.attempts - b.attempts).slice(0, 1);
 }

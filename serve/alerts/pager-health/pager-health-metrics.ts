@@ -13,7 +13,7 @@ export const createPagerHealthMetrics = () => {
     }),
     oldestDue: new Gauge({
       name: 'chain_metrics_page_oldest_due_seconds',
-      help: 'How long the oldest step or message has been due that nothing holds back: neither bundling nor a destination that fails. 0 if none is due.',
+      help: 'Seconds since the oldest overdue step or message became due; 0 if none is due. Excludes messages that wait for bundling or for a failing destination.',
       registers: [],
     }),
     oncallSchedules: new Gauge({
@@ -30,12 +30,12 @@ export const createPagerHealthMetrics = () => {
     }),
     smtpUp: new Gauge({
       name: 'chain_metrics_smtp_up',
-      help: 'Whether the mail server took a connection with its sign-in at the last check: 1 or 0. Absent without SMTP_URL.',
+      help: '1 if the mail server accepted the connection and sign-in at the last check, else 0. Absent without SMTP_URL.',
       registers: [],
     }),
     timeZones: new Gauge({
       name: 'chain_metrics_time_zone_database_info',
-      help: 'Version of the time zone database by which this process computes shifts; the value is 1.',
+      help: 'Version of the time zone database that this process computes shifts with; the value is 1.',
       labelNames: ['version'],
       registers: [],
     }),

@@ -14,7 +14,7 @@ interface PagerState {
 /** The reason not to send the heartbeat; '' if there is none. The figures were stored recently. */
 export function heartbeatFault({ sinceSweepMs, oldestDueMs }: PagerState): string {
   if (sinceSweepMs > SWEEP_MS_MAX)
-    return `no search for due pages has ended for ${Math.round(sinceSweepMs / 1000)} s`;
+    return `the last search for due pages ended ${Math.round(sinceSweepMs / 1000)} s ago`;
   if (oldestDueMs > DUE_MS_MAX) return `a page has been due for ${Math.round(oldestDueMs / 1000)} s`;
   return '';
 }

@@ -14,7 +14,7 @@ interface AlertChange {
   readonly incident?: number;
 }
 
-/** What became of a change of several alerts, by their numbers. */
+/** Results of a change of several alerts, as lists of alert numbers. */
 export interface StatusChanges {
   readonly changed: readonly number[];
   /** Had the status already. */
@@ -22,7 +22,7 @@ export interface StatusChanges {
   /** Another unresolved alert has the same fingerprint. */
   readonly refused: readonly number[];
   readonly unknown: readonly number[];
-  /** Whether these were changed is not known yet. */
+  /** The result is not known; the change may still be applied. */
   readonly failed: readonly number[];
 }
 
@@ -68,8 +68,8 @@ export class AlertActions {
   }
 
   /**
-   * Gives several alerts a status, or those of them that have an expected one. An alert that cannot have it, or is not
-   * there, keeps no other from it.
+   * Sets the status of several alerts; with `expected`, only of those that have this status. A failure for one alert does
+   * not affect the others.
    */
   async changeStatus(
     projectId: string,
@@ -103,7 +103,7 @@ export class AlertActions {
     };
   }
 
-  /** Who is assigned stays so after leaving the project, also when others are added. */
+  /** Accepts current assignees who left the project, so other assignees can still be added. */
   async #requireAssignable(projectId: string, alert: Alert, ids: readonly string[]): Promise<void> {
     const refused = (text: string) => new RequestRefused('bad_request', text, 'assignee_ids');
     if (ids.length > ASSIGNEES_MAX) throw refused(`An alert can have up to ${ASSIGNEES_MAX} assignees.`);

@@ -54,7 +54,7 @@ export class AlertAnalytics {
     this.#pipeline = pipeline;
   }
 
-  /** The same for a caller, who waits in turns with others. */
+  /** Runs the queries within the limits of a caller. */
   withStore(store: Pick<Store, 'rows'>): AlertAnalytics {
     return new AlertAnalytics({ store, pipeline: this.#pipeline });
   }

@@ -66,7 +66,7 @@ export const OPEN_STATUSES: readonly AlertStatus[] = ['triggered', 'acknowledged
 /** `open` is the sum of triggered and acknowledged. */
 export type StatusCounts = Readonly<Record<AlertStatus | 'open' | 'all', number>>;
 
-/** How many alerts match a filter: by status whatever theirs is, and by severity likewise. */
+/** Numbers of alerts that match a filter, by status and by severity. */
 export interface AlertCounts {
   readonly statuses: StatusCounts;
   readonly severities: Readonly<Record<Severity, number>>;
@@ -86,7 +86,7 @@ export interface HistoryEntry {
   readonly by: string;
   readonly integration: string;
   readonly change: JsonObject;
-  /** What else is to be said of it; '' for nothing. */
+  /** A remark on the event; '' for none. */
   readonly note: string;
 }
 
@@ -107,7 +107,7 @@ export class AlertReader {
     this.#pipeline = pipeline;
   }
 
-  /** The same for a caller, who waits in turns with others. */
+  /** Runs the queries within the limits of a caller. */
   withStore(store: Pick<Store, 'rows'>): AlertReader {
     return new AlertReader({ store, pipeline: this.#pipeline });
   }
@@ -156,7 +156,7 @@ export class AlertReader {
     );
   }
 
-  /** Differs whenever an event or an alert of the project does. */
+  /** Changes with every event or alert of the project. */
   async changeToken(project: number): Promise<string> {
     const [row] = await this.#store.rows<{ events: number; alerts: number }>(
       sql`SELECT (SELECT max(position) FROM ${alertEvents} WHERE project = ${project}) AS events,
@@ -264,7 +264,7 @@ export class AlertReader {
     return { entries, total: counted?.total ?? 0 };
   }
 
-  /** Of the entries that resolve, those whose source named an end that cannot be read. */
+  /** Finds resolving entries whose source sent an invalid end time. */
   async #unreadEnds(project: number, rows: readonly HistoryRow[]): Promise<ReadonlySet<HistoryRow>> {
     const resolving = rows.filter(({ outcome }) => outcome === 'resolved');
     if (resolving.length === 0) return new Set();

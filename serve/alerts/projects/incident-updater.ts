@@ -106,7 +106,7 @@ export class IncidentUpdater implements EventConsumer {
     return true;
   }
 
-  /** Whether the alert of an event that has none may still be written. */
+  /** Whether a missing alert of this event may still be stored. */
   #mayCome(change: StoredAlertChange): boolean {
     return this.#deps.clock.now() - change.at < ALERT_WAIT_MS_MAX;
   }

@@ -105,7 +105,7 @@ export class Incidents {
         change.isClosed === undefined ? current.closed_ms : change.isClosed ? current.closed_ms || now : 0;
       const { description = current.description } = change;
       const title = entered ?? current.title;
-      // What happened to the alert before a user closed or reopened its incident does not undo that.
+      // Earlier changes of the alert must not undo that a user closed or reopened its incident.
       const alert =
         change.isClosed === undefined ? null : await this.#reader.find(Number(projectId), current.alert_iid);
       const position = Math.max(current.position, alert?.position ?? 0);

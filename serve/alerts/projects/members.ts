@@ -18,7 +18,7 @@ export interface ProjectMember {
   readonly since: number;
 }
 
-/** How a caller names a user who is to become a member. */
+/** Id or username of a user to add as a member. */
 interface NamedUser {
   readonly id?: number | undefined;
   readonly username?: string | undefined;
