@@ -24,7 +24,7 @@ import { serveSearch } from './pages/search.ts';
 import { serveStatus } from './pages/status.ts';
 import type { SeriesReader } from './series/series.ts';
 
-/** What the pages of the metrics stand on. */
+/** Dependencies of the pages of the metrics. */
 interface ConsoleSources {
   readonly readers: Readers;
   readonly status: () => Promise<SystemStatus>;
@@ -62,7 +62,7 @@ export async function serveConsole(
   });
 }
 
-/** A path that nothing is served at is a page for browsers; programs read it as an error of the API. */
+/** Answers an unknown path with a page for browsers, and with an API error for programs. */
 function servePageNotFound(pages: FastifyInstance): void {
   pages.get('*', (request, reply) => {
     if (!request.headers.accept?.includes('text/html')) return reply.callNotFound();

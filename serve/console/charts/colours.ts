@@ -2,10 +2,10 @@ import { hash } from 'node:crypto';
 import { SERIES_MAX } from '../model/chart-state.ts';
 
 /**
- * The places of the colours of lines, in whatever order they are named: each has the one of its rank among all lines
- * that a page can draw, or the next that is free, so that it mostly keeps it when others come and go.
+ * Assigns a palette index to each line by its rank among all lines of the page, or the next free index. A line mostly
+ * keeps its colour when other lines are added or removed, in any order.
  */
-export function colourPlaces(ids: readonly string[], rankOf: (id: string) => number): readonly number[] {
+export function assignColours(ids: readonly string[], rankOf: (id: string) => number): readonly number[] {
   const places = new Map<number, string>();
   const ranked = [...ids].sort((a, b) => rankOf(a) - rankOf(b) || (a < b ? -1 : 1));
   for (const id of ranked) {
@@ -17,5 +17,5 @@ export function colourPlaces(ids: readonly string[], rankOf: (id: string) => num
   return ids.map((id) => byId.get(id) ?? 0);
 }
 
-/** The rank of a line where any may be drawn: there is no list of all. */
-export const rankOfAny = (id: string): number => Number.parseInt(hash('sha256', id).slice(0, 8), 16);
+/** A pseudo-random rank, for pages that have no list of all lines. */
+export const hashRank = (id: string): number => Number.parseInt(hash('sha256', id).slice(0, 8), 16);

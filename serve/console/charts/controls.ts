@@ -25,22 +25,22 @@ const STYLE_NAMES: Readonly<Record<ChartStyle, string>> = {
   share: '100 %',
 };
 
-/** What a visitor can choose of a chart. */
+/** The options of the chart controls. */
 interface Offered {
   readonly action: string;
   readonly state: ChartState;
   readonly days: Days;
-  /** Whether values exist for each day; monthly ones have no choice of periods. */
+  /** Whether the metric is daily; monthly metrics have no choice of periods. */
   readonly isDaily: boolean;
-  /** Whether the lines can be added: stacked, and as shares of their sum. */
+  /** Whether the lines have a sum, and so can be stacked or drawn as shares. */
   readonly canStack: boolean;
-  /** Whether there is a twin in USD. */
+  /** Whether the column has a counterpart in USD. */
   readonly hasUsd: boolean;
-  /** Fields of the page itself, before those of every chart. */
+  /** Additional fields, placed first. */
   readonly first: Html;
 }
 
-/** The form above a chart, which holds its whole state; it works without a script. */
+/** The form above a chart. It contains the whole chart state and works without JavaScript. */
 export function controls({ action, state, days, isDaily, canStack, hasUsd, first }: Offered): Html {
   const { range, per, style, money } = state;
   const isOwn = typeof range === 'object';
@@ -72,7 +72,7 @@ export function chainPicker(chains: readonly ChainId[], chosen: readonly string[
   );
 }
 
-/** The menu of the parts of a chain that have lines of their own. */
+/** The menu of parts, for metrics with several lines per chain. */
 export const partPicker = (title: string, parts: readonly string[], chosen: readonly string[]): Html =>
   picker(
     title,
@@ -90,7 +90,7 @@ ${choices}</div></details>`;
 const choiceOf = (name: string, value: string, label: string, chosen: readonly string[]): Html =>
   html`<label class="choice"><input type="checkbox" name="${name}" value="${value}"${chosen.includes(value) && html` checked`}>${label}</label>`;
 
-/** A menu of one choice. */
+/** A labelled `<select>`. */
 export function choice(
   name: string,
   label: string,

@@ -1,4 +1,4 @@
-/** Which days of chains are stored: a strip for each chain on one axis of time, as SVG that needs no script. */
+/** SVG strips that show the stored days of each chain on a common time axis. They need no JavaScript. */
 import type { ChainCoverage } from '../../../aggregate/status/status.ts';
 import { DAY_MS, isoDay } from '../../../infra/days.ts';
 import type { ChainFacts } from '../../metrics/freshness.ts';
@@ -13,19 +13,19 @@ export interface CoveredDays extends Pick<ChainFacts, 'relay_chain' | 'chain' | 
 
 type Range = readonly [from: string, to: string];
 
-/** Of the days at the ends of a gap nobody knows whether all their blocks are stored. */
+/** `part`: a day at the end of a gap, which may lack blocks. `none`: a day without blocks. */
 type DayState = 'blank' | 'whole' | 'part' | 'none';
 type PriceState = 'blank' | 'unpriced';
 
-/** Cells of the same state beside each other. */
+/** Adjacent cells of the same state. */
 interface Run<State> {
   readonly state: State;
-  /** Its first cell, and the one after its last. */
+  /** First cell, and the one after the last. */
   readonly cells: readonly [number, number];
   readonly days: Range;
 }
 
-/** Its cells are days, or several days where a day is narrower than a pixel. */
+/** The time axis. A cell covers several days if there are more days than cells. */
 interface Axis {
   readonly from: number;
   readonly days: number;
@@ -47,9 +47,9 @@ interface Strip {
 }
 
 const CELLS_MAX = 600;
-/** Where all strips together have more runs, their cells hold more days. */
+/** If all strips together have more runs, cells cover more days. */
 const RUNS_MAX = 12_000;
-/** Dates below the strips, at equal distances. */
+/** Number of date labels below the strips. */
 const DATES = 4;
 const HEIGHT = 24;
 const BAR = { y: 4, height: 14 };
@@ -67,7 +67,7 @@ ${stripSvg(strip, axis)}</li>
 ${keyOf(strips)}</figure>`;
 }
 
-/** The days at which equal parts of the axis begin. */
+/** Evenly spaced date labels of the axis. */
 function datesOf({ from, days }: Axis): readonly string[] {
   const parts = Math.min(DATES, days);
   return Array.from({ length: parts }, (_, i) =>
@@ -77,7 +77,7 @@ function datesOf({ from, days }: Axis): readonly string[] {
 
 const nameOf = ({ relay_chain, chain }: CoveredDays): string => chainName(`${relay_chain}/${chain}`);
 
-/** Where a gap is, in words. */
+/** The place of a gap in words. */
 export const gapText = ([from, to]: Range): string =>
   from === to ? `on ${from}` : `between ${from} and ${to}`;
 
@@ -102,7 +102,7 @@ function stripOf({ chain, label, days, prices }: States, axis: Axis): Strip {
   };
 }
 
-/** What is known of each day of the axis, however wide its cells are. */
+/** The states of each day of the axis. */
 function statesOf(chain: CoveredDays, start: number, count: number): States {
   const days = dayStates(chain, start, count);
   const prices = new Array<PriceState>(count).fill('blank');
@@ -111,7 +111,7 @@ function statesOf(chain: CoveredDays, start: number, count: number): States {
   return { chain, label: labelOf(chain, days), days, prices };
 }
 
-/** The state of each day of the axis. The day that is not over is blank until it has a block, or the day before lacks one, too. */
+/** The state of each day. Today is blank without a block, unless yesterday has none either. */
 function dayStates({ days: [first, last], gaps }: CoveredDays, start: number, count: number): DayState[] {
   const states = new Array<DayState>(count).fill('blank');
   const end = placeOf(last, start);
@@ -125,12 +125,12 @@ function dayStates({ days: [first, last], gaps }: CoveredDays, start: number, co
 
 const placeOf = (day: string, start: number): number => Math.round((Date.parse(day) - start) / DAY_MS);
 
-/** Days outside of the axis, as those of a chain whose clock is ahead, are left out. */
+/** Ignores days outside of the axis, such as those of a chain whose clock is ahead. */
 const fill = <State>(states: State[], state: State, from: number, to: number): void => {
   states.fill(state, Math.max(0, from), Math.max(0, to + 1));
 };
 
-/** `together` tells the state of a cell that has days of two, neither of them blank. */
+/** Combines days into cells and cells into runs. `together` combines two states that are not blank. */
 function runsOf<State extends DayState | PriceState>(
   states: readonly State[],
   { from, days, cells }: Axis,
@@ -208,7 +208,7 @@ function unpricedText(
   return `No price of ${unpriced.token}${where} ${from === to ? `on ${from}` : `from ${from} to ${to}`}`;
 }
 
-/** What of ordered ranges is in days that are asked for in their order. */
+/** Returns a lookup of the ranges that overlap some days. Call it with ascending days: it only moves forward. */
 function rangesIn(ranges: readonly Range[]): (days: Range) => readonly Range[] {
   let passed = 0;
   return ([first, last]) => {
@@ -219,7 +219,7 @@ function rangesIn(ranges: readonly Range[]): (days: Range) => readonly Range[] {
   };
 }
 
-/** What the looks stand for, of those that are seen; it holds the hatches of all strips. */
+/** The legend of the states that occur. It also defines the hatch patterns of the strips. */
 function keyOf(strips: readonly Strip[]): Html {
   const seen = new Set(strips.flatMap(({ days, prices }) => [...days, ...prices].map(({ state }) => state)));
   const hatch = (state: DayState) =>

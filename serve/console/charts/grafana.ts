@@ -1,8 +1,8 @@
 import type { Unit } from '../../../aggregate/units.ts';
-import { type DrawnColumn, type DrawnMetric, type Line, lineId } from '../series/drawn.ts';
+import { type ChartColumn, type ChartMetric, type Line, lineId } from '../series/chart-metrics.ts';
 import { chainName } from '../series/names.ts';
 
-/** What Grafana calls our units. */
+/** Grafana unit ids. */
 const GRAFANA_UNITS: Readonly<Record<Unit, string>> = {
   count: 'short',
   native: 'short',
@@ -22,8 +22,8 @@ const SCHEMA_VERSION = 39;
 const HEIGHT = 8;
 const DATASOURCE = { type: 'yesoreyeram-infinity-datasource', uid: `\${datasource}` };
 
-/** A dashboard to import into Grafana: a panel for each column of a metric, of the chains of these lines. */
-export function grafanaDashboard(metric: DrawnMetric, lines: readonly Line[], origin: string) {
+/** A Grafana dashboard with a panel for each column of a metric and a query for each line. */
+export function grafanaDashboard(metric: ChartMetric, lines: readonly Line[], origin: string) {
   return {
     title: `${metric.metric.title} (Chain Metrics)`,
     description: metric.metric.doc,
@@ -53,10 +53,10 @@ export function grafanaDashboard(metric: DrawnMetric, lines: readonly Line[], or
   };
 }
 
-/** One line, so that its name is what the legend says. */
-function targetOf(line: Line & { readonly column: DrawnColumn }, place: number, origin: string) {
+/** The query of one line. One query per line makes Grafana show its name in the legend. */
+function targetOf(line: Line & { readonly column: ChartColumn }, place: number, origin: string) {
   const name = [chainName(`${line.relay_chain}/${line.chain}`), ...line.parts].join(', ');
-  // Grafana puts its range in; it may not be encoded.
+  // Variables of Grafana for its time range; they must not be URL-encoded.
   const days = `start_date=\${__from:date:YYYY-MM-DD}&end_date=\${__to:date:YYYY-MM-DD}`;
   return {
     refId: String.fromCharCode(65 + place),

@@ -9,7 +9,7 @@ const SIDE = CELL - 3;
 const LEFT = 34;
 const TOP = 18;
 const LEVELS = 4;
-/** Weeks of a heatmap; of a longer range the newest are shown. */
+/** Most weeks of a heatmap; a longer range shows the newest. */
 const WEEKS_MAX = 54;
 const DAYS = ['Mon', '', 'Wed', '', 'Fri', '', ''] as const;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const;
@@ -43,7 +43,7 @@ ${days.map(({ value, day }, i) => {
 </svg></div>${keyOf(largest, one)}</figure>`;
 }
 
-/** What the colours of a calendar stand for. Of few counts some levels have none. */
+/** The legend of the colours. Small integers leave some levels empty, which the legend omits. */
 function keyOf(largest: number, { values, unit, token }: SeriesData): Html {
   const isWhole = values.every((value) => value === null || Number.isInteger(value));
   const bounds = Array.from({ length: LEVELS }, (_, i) => ((i + 1) * largest) / LEVELS);
@@ -60,7 +60,7 @@ function keyOf(largest: number, { values, unit, token }: SeriesData): Html {
   )}</ul>`;
 }
 
-/** Unknown is not zero, and is drawn otherwise. */
+/** An unknown value is not zero and has its own colour. */
 function levelOf(value: number | null, largest: number): string {
   if (value === null) return 'unknown';
   return `level-${value <= 0 ? 0 : Math.max(1, Math.ceil((value / largest) * LEVELS))}`;

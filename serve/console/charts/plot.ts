@@ -1,4 +1,4 @@
-/** The picture of a chart for readers without a script: its lines, without a label in it. Words stand beside it. */
+/** The SVG of a chart for browsers without JavaScript. It contains lines only; labels are HTML beside it. */
 import { type Html, html } from '../../pages/html.ts';
 import { type Drawing, periodName, type Values } from '../model/drawing.ts';
 import { formatShort } from '../model/format.ts';
@@ -6,7 +6,7 @@ import { axisNames, extentOf } from '../model/value-axes.ts';
 
 const WIDTH = 720;
 const HEIGHT = 240;
-/** Height of the mark of weeks and months in which days are missing. */
+/** Height of the gap marker of weeks and months. */
 const FOOT = 8;
 
 export function plot(drawing: Drawing, label: string): Html {
@@ -36,7 +36,7 @@ export function plot(drawing: Drawing, label: string): Html {
 <p class="chart-axes">${[...new Set([times[0], times.at(-1)])].map((at) => html`<span>${at !== undefined && periodName(at, per)}</span>`)}</p>`;
 }
 
-/** A line without axes for a tile, which says its newest value in words. */
+/** A line without axes, for a tile that shows the newest value as text. */
 export const sparkline = (values: Values): Html =>
   html`<svg class="spark line-0" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true"><path d="${pathOf(values, rangeOf([0, ...numbersIn(values)]))}"/></svg>`;
 
@@ -47,7 +47,7 @@ const rangeOf = (numbers: readonly number[]): readonly [number, number] => [
   numbers.reduce((a, b) => Math.max(a, b), numbers[0] ?? 0),
 ];
 
-/** A line that an unknown value breaks, or areas from it to zero. A single value is a dot. */
+/** The path of a line or an area. Null values break it; an isolated value is a dot. */
 function pathOf(values: Values, [low, high]: readonly [number, number], isArea = false): string {
   const step = stepOf(values.length);
   const y = (value: number) => px(HEIGHT * (1 - (value - low) / (high - low || 1)));
@@ -65,6 +65,6 @@ function pathOf(values: Values, [low, high]: readonly [number, number], isArea =
   return path;
 }
 
-/** Distance of two periods. */
+/** Distance between two periods in SVG units. */
 const stepOf = (periods: number): number => WIDTH / Math.max(1, periods - 1);
 const px = (value: number): string => String(Math.round(value));

@@ -5,32 +5,32 @@ import { drawingOf, hasValues } from '../model/drawing.ts';
 import { formatExact } from '../model/format.ts';
 import { dayAt, periodsIn } from '../model/periods.ts';
 import { legendValue } from '../model/summary.ts';
-import type { Line } from '../series/drawn.ts';
-import { lineId } from '../series/drawn.ts';
+import type { Line } from '../series/chart-metrics.ts';
+import { lineId } from '../series/chart-metrics.ts';
 import { chainName, seriesNames } from '../series/names.ts';
 import type { Days } from '../series/series.ts';
 import { plot } from './plot.ts';
 
-/** Newest periods in the table of a page; a download has all of them. */
+/** Most periods in the table; downloads have all. */
 const TABLE_ROWS = 60;
 
-/** A chart with its controls, its legend and the same values as a table. */
+/** A chart with its controls, its legend and a table of its values. */
 interface ChartSection {
   readonly title: string;
   readonly controls: Html | null;
   readonly lines: readonly Line[];
   readonly days: Days;
   readonly answer: SeriesAnswer;
-  /** How the lines are drawn, and which of them are switched off. */
+  /** Drawing options, and the ids of hidden lines. */
   readonly state?: ChartState;
   readonly hidden?: ReadonlySet<string>;
-  /** Another drawing of the same values, above the chart. */
+  /** Another view of the same values, shown above the chart. */
   readonly before?: Html | null;
-  /** What the address asks for and is not drawn, in sentences. */
+  /** Warnings about requested lines that do not exist. */
   readonly unknown?: readonly string[];
-  /** How much of what could be drawn is not, in a sentence. */
+  /** Notice if only some of the lines are drawn. */
   readonly left?: string | null;
-  /** What a visitor reads where nothing is drawn. */
+  /** Shown if there is nothing to draw. */
   readonly empty: Html;
   readonly hasTable?: boolean;
 }
@@ -56,7 +56,7 @@ ${hasTable && !isEmpty && table(answer, names)}
 </section>`;
 }
 
-/** What a chart draws, with the names of its series. */
+/** The drawing of a chart, with the names of its series. */
 function namedDrawing(
   answer: SeriesAnswer,
   names: readonly string[],
@@ -67,7 +67,7 @@ function namedDrawing(
   return drawingOf({ ...answer, series }, state, hidden);
 }
 
-/** The address of the data of a chart. */
+/** The `/api/series` URL of the data of a chart. */
 export function seriesUrl(lines: readonly Line[], { per }: SeriesAnswer, { from, until }: Days): string {
   const query = new URLSearchParams(lines.map((line): [string, string] => ['series', lineId(line)]));
   query.set('start_date', from);
@@ -79,7 +79,7 @@ export function seriesUrl(lines: readonly Line[], { per }: SeriesAnswer, { from,
 export const lastOf = (values: readonly (number | null)[]): number | null =>
   values.findLast((value) => value !== null) ?? null;
 
-/** What is missing and what may still change, in words. */
+/** Notes about gaps and about the period that is not over. */
 function notes(answer: SeriesAnswer, left: string | null): Html | null {
   const incomplete = answer.series
     .filter(({ gaps }) => gaps.length > 0)
@@ -87,7 +87,7 @@ function notes(answer: SeriesAnswer, left: string | null): Html | null {
   const names = [...new Set(incomplete)];
   const isProvisional = answer.provisional_from !== null && hasValues(answer);
   if (names.length === 0 && !isProvisional && left === null) return null;
-  return html`<p class="hint">${left !== null && `${left} `}${names.length > 0 && html`Blocks are missing in the shaded ${answer.per}s of ${names.join(', ')} (<a href="/status">status</a>). `}${isProvisional && `The ${answer.per} that is not over (${answer.provisional_from}) is paler: it still changes. Beside the names are values of the newest ${answer.per} that is over.`}</p>`;
+  return html`<p class="hint">${left !== null && `${left} `}${names.length > 0 && html`Blocks are missing in the shaded ${answer.per}s of ${names.join(', ')} (<a href="/status">status</a>). `}${isProvisional && `The current ${answer.per} (${answer.provisional_from}) is paler, because its value still changes. The legend shows the values of the last complete ${answer.per}.`}</p>`;
 }
 
 function table(answer: SeriesAnswer, names: readonly string[]): Html {

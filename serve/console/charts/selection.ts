@@ -4,17 +4,17 @@ import { ECOSYSTEM } from '../../../ingest/chains/ecosystem.ts';
 import type { QueryStore } from '../../http/readers.ts';
 import { type ChartState, type Money, SERIES_MAX, type SeriesAnswer } from '../model/chart-state.ts';
 import { addDays } from '../model/periods.ts';
-import { type DrawnColumn, type DrawnMetric, type Line, lineId } from '../series/drawn.ts';
+import { type ChartColumn, type ChartMetric, type Line, lineId } from '../series/chart-metrics.ts';
 import { DAYS_MAX, type Days, type SeriesReader } from '../series/series.ts';
-import { colourPlaces } from './colours.ts';
+import { assignColours } from './colours.ts';
 
-/** Lines that are drawn when a visitor has chosen none. */
+/** Number of lines of a chart without a selection. */
 const LINES_USUAL = 6;
 
 /** A chain of a metric, `RELAY/CHAIN`. */
 export type ChainId = `${string}/${string}`;
 
-/** What an address names: chains, with their relay chain or without, and parts of them. */
+/** The selection in a URL: chains, as `RELAY/CHAIN` or `CHAIN`, and parts. */
 export interface Named {
   readonly chains: readonly string[];
   readonly parts: readonly string[];
@@ -25,29 +25,29 @@ export const namedIn = (query: URLSearchParams): Named => ({
   parts: query.getAll('part'),
 });
 
-/** What a chart of a metric shows. */
+/** The selected lines of a metric, with their values. */
 export interface Selection {
-  readonly metric: DrawnMetric;
-  readonly column: DrawnColumn;
+  readonly metric: ChartMetric;
+  readonly column: ChartColumn;
   readonly days: Days;
-  /** Every chain that has rows, and every part of one. */
+  /** All chains with rows, and all of their parts. */
   readonly chains: readonly ChainId[];
   readonly parts: readonly string[];
   readonly chosen: Named;
-  /** What the address names that has no rows, and what of the rest is not drawn, in sentences. */
+  /** Warnings about selected lines without rows, and a notice if only some lines are drawn. */
   readonly unknown: readonly string[];
   readonly left: string | null;
   readonly lines: readonly Line[];
   readonly answer: SeriesAnswer;
 }
 
-/** Reads the lines of a metric that an address names; of what has no rows it draws none, and says so. */
+/** Reads the lines of a metric that a URL selects. Lines without rows become warnings. */
 export async function select(
   series: SeriesReader,
   store: QueryStore,
   of: {
-    readonly metric: DrawnMetric;
-    readonly column: DrawnColumn;
+    readonly metric: ChartMetric;
+    readonly column: ChartColumn;
     readonly state: ChartState;
     readonly named: Named;
   },
@@ -98,7 +98,7 @@ export async function select(
     answer: {
       ...answer,
       series: lines.flatMap((line) => drawn.get(lineId(line)) ?? []),
-      colours: colourPlaces(lines.map(lineId), (id) => ranks.get(id) ?? 0),
+      colours: assignColours(lines.map(lineId), (id) => ranks.get(id) ?? 0),
     },
   };
 }
@@ -107,7 +107,7 @@ const unique = <T>(values: readonly T[]): readonly T[] => [...new Set(values)];
 const chainOf = ({ relay_chain, chain }: Line): ChainId => `${relay_chain}/${chain}`;
 const partOf = ({ parts }: Line): string => parts.join('/');
 
-/** Whether a line is of all other parts of its chain together: it stands beside them only when asked for. */
+/** Whether a line is the total of the other parts of its chain. It is drawn beside them only if selected. */
 const isTotal = ({ metric, parts }: Line): boolean =>
   metric.parts.some((name, i) => totalOf(metric.metric.columns[name] as Column) === parts[i]);
 
@@ -125,13 +125,13 @@ function notDrawn(kind: string, name: string, known: readonly string[]): string 
   return `There are no rows of a ${kind} called ${name.slice(0, NAME_CHARS_SHOWN)}.${near && ` D${near.slice(1)}`}`;
 }
 
-/** The twin of a column in USD, where there is one and it is wanted. */
-function inMoney({ columns }: DrawnMetric, column: DrawnColumn, money: Money): DrawnColumn {
+/** The column in the chosen currency, if it has a counterpart. */
+function inMoney({ columns }: ChartMetric, column: ChartColumn, money: Money): ChartColumn {
   const name = column.name.replace(/_usd$/, '');
   return columns.find((other) => other.name === (money === 'usd' ? `${name}_usd` : name)) ?? column;
 }
 
-/** The days that a chart covers; `all` begins with the first row. */
+/** The days of a chart. `all` starts with the first row. */
 export function daysOf({ range }: ChartState, { today }: SeriesReader, firstDays: readonly string[]): Days {
   if (typeof range === 'object') {
     const earliest = addDays(range.until, 1 - DAYS_MAX);
@@ -143,7 +143,7 @@ export function daysOf({ range }: ChartState, { today }: SeriesReader, firstDays
   return { from: from < earliest ? earliest : from > today ? today : from, until: today };
 }
 
-/** Lines with values by their sums; the ecosystem, the sum of its chains, stands beside them only when asked for. */
+/** Lines with values, the largest sum first. The ecosystem, which is the sum of its chains, is included only if selected. */
 function largestFirst({ series }: SeriesAnswer, lines: readonly Line[], isChosen: boolean): readonly Line[] {
   return series
     .map(({ values, chain }, i) => ({

@@ -1,8 +1,8 @@
 import { type Html, html } from '../../pages/html.ts';
 
-/** Calls of the API, and the frame of a chart where it has one, to copy. */
+/** Code to copy: API calls, and the `<iframe>` of a chart if it has one. */
 export function snippets(url: string, frame?: string): Html {
-  return html`<details class="snippets"><summary>The same by the API</summary>
+  return html`<details class="snippets"><summary>Get this data from the API</summary>
 ${snippet('curl', `curl '${url}'`)}
 ${snippet('TypeScript', `const answer = await fetch('${url}');\nconst { start, per, series } = await answer.json();`)}
 ${snippet('Python', `import pandas as pd\n\nframe = pd.read_csv('${url}&format=csv')`)}
@@ -14,7 +14,7 @@ function snippet(language: string, code: string): Html {
   return html`<h3>${language}</h3><pre class="snippet" data-copy tabindex="0"><code>${code}</code></pre>`;
 }
 
-/** Files with the shown values. */
+/** Download links of the values. */
 export function downloads(source: string): Html {
   const link = (format: string, label: string) =>
     html`<a class="button second small" href="${`${source}&format=${format}`}" download>${label}</a>`;

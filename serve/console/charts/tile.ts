@@ -4,7 +4,7 @@ import { formatExact, formatShort } from '../model/format.ts';
 import { dayAt, periodsIn } from '../model/periods.ts';
 import { sparkline } from './plot.ts';
 
-/** What a tile shows of a series: its title, its newest value and its line; the day of a value that is older than the newest. */
+/** The content of a tile: title, newest value and line, and the day of the value if it is not the last one. */
 export function tileFigures(title: string, { values, unit, token }: SeriesData, answer: SeriesAnswer): Html {
   const place = values.findLastIndex((value) => value !== null);
   const last = values[place] ?? null;
@@ -13,14 +13,14 @@ export function tileFigures(title: string, { values, unit, token }: SeriesData, 
 ${sparkline(values)}`;
 }
 
-/** Of which day or month the values of tiles are. */
+/** States the day or month of the values of tiles. */
 export function tilesAsOf(answer: SeriesAnswer): string {
   const name = periodName(answer, answer.periods - 1);
   const isOver = answer.provisional_from === null;
-  return `Values of ${name}, ${isOver ? `the newest whole ${answer.per}` : `a ${answer.per} that is not over`}.`;
+  return `Values of ${name}, ${isOver ? `the last complete ${answer.per}` : `the current ${answer.per}`}.`;
 }
 
-/** The days of an answer by day, else its months. */
+/** A day, or a month as `YYYY-MM`. */
 function periodName(answer: SeriesAnswer, place: number): string {
   const day = dayAt(periodsIn(answer), place);
   return answer.per === 'month' ? day.slice(0, 7) : day;

@@ -1,4 +1,4 @@
-/** What the controls of a chart say, as an address, and what an address says of a chart. */
+/** Converts between the controls of a chart and URLs. */
 import {
   type ChartState,
   chartQuery,
@@ -8,7 +8,7 @@ import {
   type Range,
 } from '../model/chart-state.ts';
 
-/** Names of controls that change nothing but the drawing. */
+/** Controls that change only the drawing, not the data. */
 export const DRAWING_NAMES: ReadonlySet<string> = new Set(['style', 'log', 'mean', 'indexed']);
 const STATE_NAMES: readonly string[] = [
   'range',
@@ -24,11 +24,11 @@ const STATE_NAMES: readonly string[] = [
 
 export interface Controls {
   readonly form: HTMLFormElement;
-  /** The state that an address without parameters has. */
+  /** State of a URL without parameters. */
   readonly defaults: ChartState;
 }
 
-/** The controls of a section: `data-defaults` is a query with what its page does otherwise than others. */
+/** The controls of a section. `data-defaults` contains the defaults of its page as a query string. */
 export function controlsOf(section: Element): Controls | null {
   const form = section.querySelector<HTMLFormElement>('form[data-controls]');
   if (form === null) return null;
@@ -41,7 +41,7 @@ export const stateOf = (controls: Controls | null): ChartState =>
     ? chartStateOf(new URLSearchParams(location.search))
     : chartStateOf(queryOf(controls.form), controls.defaults);
 
-/** The address of what the controls say, with other days if some are given. */
+/** The URL for the current controls, optionally with another range. */
 export function addressOf(
   { form, defaults }: Controls,
   hidden: ReadonlySet<string>,
@@ -59,13 +59,13 @@ export function addressOf(
   return address;
 }
 
-/** The range that a chart has when its zoom is taken back. */
+/** The range of a chart after its zoom is reset. */
 export const presetOf = (controls: Controls | null): Range => {
   const { range } = controls?.defaults ?? DEFAULT_STATE;
   return typeof range === 'string' ? range : '180d';
 };
 
-/** The address with other series switched off. */
+/** The current URL with these series hidden. */
 export function addressHiding(hidden: ReadonlySet<string>): URL {
   const address = new URL(location.href);
   address.searchParams.delete(HIDDEN);

@@ -1,5 +1,5 @@
 /**
- * Charts that answer to their reader. The server sends a section that is complete without this script:
+ * Interactive charts. The server sends sections that are complete without this script:
  *
  *     <section data-chart>
  *       <form data-controls method="get">controls named as in an address, and a submit button</form>
@@ -7,9 +7,9 @@
  *       <ul data-legend><li data-series="ID"><bdi>Name</bdi> <b>value</b></li></ul>
  *     </section>
  *
- * The figure becomes a canvas and the legend a row of switches. What changes the drawing alone is drawn at once. What
- * changes the data gets the page of the new address and exchanges the card of the chart for the one there, so that
- * tables, downloads and texts come from one place, the server. Without controls a chart is only looked at.
+ * The script replaces the figure by a canvas and the legend by toggles. A control that changes only the drawing redraws
+ * it. A control that changes the data fetches the page of the new URL and replaces the card of the chart, so that tables,
+ * downloads and texts all come from the server. A chart without controls keeps its data.
  */
 import 'uplot/dist/uPlot.min.css';
 import './chart.css';
@@ -20,7 +20,7 @@ import { hasValues, periodEnd, periodName } from '../model/drawing.ts';
 import { addressHiding, addressOf, type Controls, controlsOf, presetOf, stateOf } from './address.ts';
 import { closeMenus, follow } from './controls.ts';
 import { type ChartModel, chartModel } from './model.ts';
-import { aroundOf, chartsOf, keptOf, pageOf, restore } from './sections.ts';
+import { captureState, cardOf, chartsOf, pageOf, restore } from './sections.ts';
 import { ChartView, LegendView } from './view.tsx';
 
 const voice = document.createElement('p');
@@ -33,14 +33,14 @@ const say = (text: string): void => {
 
 const withoutHash = (href: string): string => href.split('#', 1)[0] ?? href;
 
-/** What ends the charts that are shown. */
+/** Functions that unmount the current charts. */
 let shown: (() => void)[] = [];
 let request = new AbortController();
 let shownAddress = withoutHash(location.href);
-/** The range before the first zoom. */
+/** The range before the first zoom, to which a reset returns. */
 let before: ReturnType<typeof stateOf>['range'] | null = null;
 
-/** The data of a section; null if its figure has none. */
+/** Fetches the data of a section; null if its figure has no source. */
 async function load(section: Element, signal?: AbortSignal): Promise<SeriesAnswer | null> {
   const { source, colours } = section.querySelector<HTMLElement>('figure[data-plot]')?.dataset ?? {};
   if (!source) return null;
@@ -56,11 +56,11 @@ async function load(section: Element, signal?: AbortSignal): Promise<SeriesAnswe
   return { ...answer, series, ...given };
 }
 
-/** Makes a section answer to its reader. Returns what ends that. */
+/** Makes a section interactive. Returns a function that unmounts it. */
 function mount(section: HTMLElement, loaded: SeriesAnswer | null): () => void {
   const controls = controlsOf(section);
   const figure = section.querySelector<HTMLElement>('figure[data-plot]');
-  // Without values the server says why, in the words of its page.
+  // Without values, the message of the server stays.
   const hasChart = loaded !== null && hasValues(loaded);
   const model = hasChart ? modelOf(loaded, figure?.dataset.title ?? '', controls) : null;
   if (controls) {
@@ -135,10 +135,10 @@ function redraw(controls: Controls, model: ChartModel): void {
   model.state.value = stateOf(controls);
   history.pushState(null, '', addressOf(controls, model.hidden.value));
   shownAddress = withoutHash(location.href);
-  say(['The chart was drawn again.', ...model.drawing.value.notes].join(' '));
+  say(['The chart was updated.', ...model.drawing.value.notes].join(' '));
 }
 
-/** Exchanges the charts for those of an address. What goes wrong is left to the browser, which shows it. */
+/** Replaces the charts by those of a URL. If that fails, the browser opens the URL and shows the error. */
 async function show(address: URL, isBack = false): Promise<void> {
   request.abort();
   request = new AbortController();
@@ -152,25 +152,25 @@ async function show(address: URL, isBack = false): Promise<void> {
     if (!isBack) history.pushState(null, '', address);
     shownAddress = withoutHash(address.href);
     document.title = page.title;
-    const kept = sections.map((section) => keptOf(aroundOf(section)));
+    const kept = sections.map((section) => captureState(cardOf(section)));
     for (const end of shown) end();
     shown = fresh.map((section, i) => {
       const old = sections[i];
-      if (old) aroundOf(old).replaceWith(document.adoptNode(aroundOf(section)));
+      if (old) cardOf(old).replaceWith(document.adoptNode(cardOf(section)));
       return mount(section, loaded[i] ?? null);
     });
     fresh.forEach((section, i) => {
       const found = kept[i];
-      if (found) restore(aroundOf(section), found);
+      if (found) restore(cardOf(section), found);
     });
-    say(toldRange(loaded[0] ?? null));
+    say(describeRange(loaded[0] ?? null));
   } catch {
-    // The server draws the page instead, or says what failed.
+    // Fall back to a full page load.
     if (!signal.aborted) location.assign(address);
   }
 }
 
-function toldRange(loaded: SeriesAnswer | null): string {
+function describeRange(loaded: SeriesAnswer | null): string {
   if (loaded === null || !hasValues(loaded)) return 'There are no values to draw.';
   const { per, start, periods, series } = loaded;
   const count = series.length === 1 ? 'one series' : `${series.length} series`;
@@ -185,13 +185,13 @@ async function start(): Promise<void> {
       try {
         return mount(section, await load(section));
       } catch {
-        // The chart that the server drew stays.
+        // The SVG of the server stays.
         return mount(section, null);
       }
     }),
   );
   addEventListener('popstate', () => {
-    // A step within the page is not a change of the chart.
+    // A change of the hash alone does not change the chart.
     if (withoutHash(location.href) !== shownAddress) show(new URL(location.href), true);
   });
 }

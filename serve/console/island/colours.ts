@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import { SERIES_MAX } from '../model/chart-state.ts';
 
-/** What a canvas needs of the style sheet: it knows no variables. */
+/** Resolved colours of the style sheet, because a canvas cannot use CSS variables. */
 export interface Colours {
   readonly series: readonly string[];
   readonly areas: readonly string[];
@@ -13,7 +13,7 @@ export interface Colours {
   readonly font: string;
 }
 
-/** Colours as they are now; they follow the choice of light and dark. */
+/** The current colours; they follow the light or dark scheme. */
 export const colours = signal(readColours());
 
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {

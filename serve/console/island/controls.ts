@@ -1,19 +1,19 @@
-/** The controls of a chart: what a choice in them asks for, and menus that give way. */
+/** Behaviour of the chart controls and menus. */
 import { isoDay } from '../../../infra/days.ts';
 import { periodEnd } from '../model/drawing.ts';
 import { type Controls, DRAWING_NAMES } from './address.ts';
 import type { ChartModel } from './model.ts';
 
-/** Dates change with every digit that is typed. */
+/** Debounce of date fields, which fire a change on every digit. */
 const DATE_MS = 700;
 
 interface ControlEvents {
-  /** The drawing alone is another one. */
+  /** Only the drawing changes. */
   readonly onDrawing: () => void;
   readonly onData: (submitter: HTMLElement | null) => void;
 }
 
-/** Follows a form; the button that shows its choice without a script is not needed. */
+/** Listens to a form and hides its submit button, which is only needed without JavaScript. */
 export function follow({ form }: Controls, model: ChartModel | null, events: ControlEvents): void {
   for (const one of form.querySelectorAll<HTMLButtonElement>('button:not([type="button"], [name])')) {
     one.hidden = true;
@@ -40,13 +40,13 @@ export function follow({ form }: Controls, model: ChartModel | null, events: Con
   });
 }
 
-/** Whether a choice has parts, as a metric and a chain, of which one is still missing. */
+/** Whether one of the two selects for adding a series (metric and chain) is still empty. */
 function isHalf(target: HTMLElement): boolean {
   const parts = target.closest('fieldset.add')?.querySelectorAll('select') ?? [];
   return [...parts].some(({ value }) => value === '');
 }
 
-/** A field that leaves those choices whose name has its text. */
+/** Shows the search field of a menu, which filters its choices. */
 function offerSearch(picker: HTMLElement): void {
   const label = picker.querySelector<HTMLElement>('[data-filter]');
   const field = label?.querySelector('input');
@@ -61,18 +61,18 @@ function offerSearch(picker: HTMLElement): void {
       group.hidden = group.querySelector('.choice:not([hidden])') === null;
     }
   });
-  // Enter would send the form.
+  // Enter would submit the form.
   field.addEventListener('keydown', (event) => {
     if (event.key === 'Enter') event.preventDefault();
   });
 }
 
-/** Menus lie on the chart: they close when a reader turns to something else. */
+/** Menus cover the chart, so they close on a click outside and on Escape. */
 export function closeMenus(): void {
   const opened = () => document.querySelectorAll<HTMLDetailsElement>('details.menu[open]');
   for (const menu of opened()) menu.open = false;
   document.addEventListener('click', ({ target }) => {
-    // What was clicked may have been exchanged since.
+    // The clicked element may have been replaced since.
     if (!(target as Node).isConnected) return;
     for (const menu of opened()) if (!menu.contains(target as Node)) menu.open = false;
   });
@@ -88,7 +88,7 @@ export function closeMenus(): void {
 const dayField = (form: HTMLFormElement, name: string) =>
   form.querySelector<HTMLInputElement>(`input[name="${name}"]`);
 
-/** A preset and own days exclude each other. */
+/** A preset range and custom dates exclude each other. */
 function clearDays(form: HTMLFormElement): void {
   for (const name of ['from', 'until']) {
     const field = dayField(form, name);
@@ -98,7 +98,7 @@ function clearDays(form: HTMLFormElement): void {
   }
 }
 
-/** Own days are two: the one that is not given is the one that is shown. Whether they are in order. */
+/** Fills an empty date field with the date that the chart shows. Returns true if both dates are valid. */
 function fillDays(form: HTMLFormElement, model: ChartModel | null): boolean {
   const [from, until] = [dayField(form, 'from'), dayField(form, 'until')];
   if (from === null || until === null) return false;

@@ -2,18 +2,18 @@ import { computed, type ReadonlySignal, type Signal, signal } from '@preact/sign
 import type { ChartState, SeriesAnswer, SeriesData } from '../model/chart-state.ts';
 import { type Drawing, drawingOf } from '../model/drawing.ts';
 import { formatExact, formatShort } from '../model/format.ts';
-import { toldUnit } from '../model/summary.ts';
+import { displayUnit } from '../model/summary.ts';
 
-/** One chart: what it was sent, what the visitor chose, and what follows from both. */
+/** The state of a chart: its data, the choices of the visitor, and the resulting drawing. */
 export interface ChartModel {
   readonly title: string;
   readonly answer: SeriesAnswer;
   readonly state: Signal<ChartState>;
-  /** Series that are switched off. */
+  /** Ids of hidden series. */
   readonly hidden: Signal<ReadonlySet<string>>;
   /** The period at the crosshair. */
   readonly cursor: Signal<number | null>;
-  /** The series that is pointed at in the legend. */
+  /** Id of the series under the pointer in the legend. */
   readonly pointed: Signal<string | null>;
   readonly isZoomed: Signal<boolean>;
   readonly drawing: ReadonlySignal<Drawing>;
@@ -46,21 +46,21 @@ export function chartModel(
   };
 }
 
-interface ToldValue {
+interface PeriodValue {
   readonly data: SeriesData;
   readonly colour: number;
   readonly value: number | null;
   readonly text: string;
-  /** What a share, an index or a mean was made of. */
+  /** The raw value, if `value` is a share, an index or a mean. */
   readonly original: string;
 }
 
 /** The values of all drawn series in a period, the highest first. */
-export function valuesAt({ series, axes }: Drawing, at: number): readonly ToldValue[] {
+export function valuesAt({ series, axes }: Drawing, at: number): readonly PeriodValue[] {
   return series
     .map(({ data, colour, values, axis }) => {
       const value = values[at] ?? null;
-      const { unit, token } = toldUnit(data, axes[axis]);
+      const { unit, token } = displayUnit(data, axes[axis]);
       const raw = data.values[at] ?? null;
       const isMade = raw !== null && raw !== value;
       return {

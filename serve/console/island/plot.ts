@@ -1,4 +1,4 @@
-/** The canvas of a chart: lines or areas, their axes, and the shading of gaps and of what is not over. */
+/** The canvas of a chart: lines or areas, axes, and the shading of gaps and provisional periods. */
 import uPlot from 'uplot';
 import { DAY_MS } from '../../../infra/days.ts';
 import type { Drawing, Values } from '../model/drawing.ts';
@@ -9,17 +9,17 @@ import { type Colours, colourOf } from './colours.ts';
 interface PlotEvents {
   /** The period at the crosshair. */
   readonly onCursor: (place: number | null) => void;
-  /** The first and last period that were marked. */
+  /** The first and last period of the selection. */
   readonly onBrush: (from: number, until: number) => void;
   readonly onReset: () => void;
 }
 
 const FONT_PX = 12;
-/** Space between lines of the grid, and between dates. */
+/** Minimum space between grid lines, and between dates. */
 const GRID_PX = 46;
 const DATE_PX = 64;
 const DRAG_PX = 6;
-/** Height of the mark of weeks and months in which days are missing. */
+/** Height of the gap marker of weeks and months. */
 const FOOT_PX = 10;
 const SECONDS = [1, 2, 5, 10, 15, 30].flatMap((one) => [one, one * 60]);
 const TIME_STEPS = [
@@ -28,7 +28,7 @@ const TIME_STEPS = [
   ...[1, 2, 3, 6, 12].map((hours) => hours * 3600),
   ...[1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000].map((days) => days * 86_400),
 ];
-/** What uPlot takes for a month and a year. */
+/** Lengths of a month and a year in uPlot. */
 const MONTH_MS = 30 * DAY_MS;
 const YEAR_MS = 365 * DAY_MS;
 const DATE_STEPS = [
@@ -41,7 +41,7 @@ const MONTH_FORMAT = new Intl.DateTimeFormat('en-GB', { month: 'short', timeZone
 
 export function plot(element: HTMLElement, drawing: Drawing, colours: Colours, events: PlotEvents): uPlot {
   const { axes, series, times, style } = drawing;
-  // Areas are filled to zero and lie on each other, the highest below.
+  // Areas are filled down to zero, so the highest must be drawn first.
   const layers = style === 'lines' ? series : series.toReversed();
   const data = [times, ...layers.map(({ heights }) => heights)];
   const options: uPlot.Options = {
@@ -53,7 +53,7 @@ export function plot(element: HTMLElement, drawing: Drawing, colours: Colours, e
     focus: { alpha: 0.25 },
     cursor: {
       y: false,
-      // The crosshair stands on a period, not between two.
+      // Snaps the crosshair to a period.
       move: (u, left, top) => [left < 0 ? left : u.valToPos(times[u.posToIdx(left)] ?? 0, 'x'), top],
       drag: { x: true, y: false, setScale: false, dist: DRAG_PX },
       points: { size: 8, width: 2, stroke: () => colours.card },
@@ -74,7 +74,7 @@ export function plot(element: HTMLElement, drawing: Drawing, colours: Colours, e
       setSelect: [(u) => reportSelection(u, events)],
     },
   };
-  // It reads the arrays and never writes to them.
+  // uPlot does not modify the arrays.
   return new uPlot(options, data as unknown as uPlot.AlignedData, element);
 }
 
@@ -85,7 +85,7 @@ export const sizeOf = (element: HTMLElement) => ({
 
 const scaleOf = (axis: number) => `y${axis}`;
 
-/** A single moment has no width. */
+/** Widens the range of a single period, which has no width. */
 function timeRange(_: uPlot, from: number | null, until: number | null): uPlot.Range.MinMax {
   if (from === null || until === null) return [from, until];
   return from === until ? [from - DAY_MS, until + DAY_MS] : [from, until];
@@ -115,7 +115,7 @@ function dateAxis({ per }: Drawing, { quiet, line, font }: Colours): uPlot.Axis 
   };
 }
 
-/** A day, a month or a year, with the year below it where that is not the one of the label before. */
+/** A day, a month or a year. The year is added below if it differs from that of the previous label. */
 function dateLabel(at: number, step: number, before: number | undefined): string {
   const [year, last] = [at, before ?? 0].map((time) => new Date(time).getUTCFullYear());
   if (step >= YEAR_MS) return String(year);
@@ -144,7 +144,7 @@ function valueAxis({ axes, isLogarithmic }: Drawing, i: number, { quiet, line, f
   };
 }
 
-/** The widest label decides how much room an axis takes. */
+/** Width of an axis, from its widest label. */
 function widthOf({ ctx }: uPlot, labels: readonly (string | null)[], font: string): number {
   ctx.font = font;
   const widths = labels.map((label) => ctx.measureText(label ?? '').width / devicePixelRatio);
@@ -168,20 +168,20 @@ function lineOf(
   };
 }
 
-/** Values without neighbours, which a line does not show. */
+/** Values without neighbours: a line does not show them, so they get a point. */
 const isolatedPlaces = (values: Values): number[] =>
   values.flatMap((value, i) => {
     const isIsolated = (values[i - 1] ?? null) === null && (values[i + 1] ?? null) === null;
     return value !== null && isIsolated ? [i] : [];
   });
 
-/** What is not over is paler. */
+/** Makes provisional periods paler. */
 function shadeProvisional(u: uPlot, { provisional, times }: Drawing, { card }: Colours): void {
   if (provisional >= times.length) return;
   shade(u, card, [times[Math.max(0, provisional - 1)] ?? 0, times.at(-1) ?? 0], u.bbox.height);
 }
 
-/** Periods in which days are missing: days in full, longer ones, which have other days, at their foot. */
+/** Shades gaps: days at full height; weeks and months only at the bottom, because they also contain stored days. */
 function shadeGaps(u: uPlot, { gaps, per, times }: Drawing, { line }: Colours): void {
   const half = ((times[1] ?? 0) - (times[0] ?? 0)) / 2;
   const height = per === 'day' ? u.bbox.height : FOOT_PX * devicePixelRatio;
@@ -189,7 +189,7 @@ function shadeGaps(u: uPlot, { gaps, per, times }: Drawing, { line }: Colours): 
     shade(u, line, [(times[from] ?? 0) - half, (times[until] ?? 0) + half], height);
 }
 
-/** Lays a colour on the range of times that is in sight, from the foot of the chart to a height. */
+/** Fills the visible part of a time range, from the bottom of the chart up to a height. */
 function shade(u: uPlot, colour: string, range: readonly number[], height: number): void {
   const { ctx, bbox } = u;
   const [left = 0, right = 0] = range.map((at) =>

@@ -1,6 +1,6 @@
 /**
- * What every page runs. Search from the keyboard: ⌘K, Ctrl-K or / opens it, and it shows what the page of the search
- * shows. On narrow screens the navigation scrolls, so that the open area is brought into sight.
+ * The script of every page. ⌘K, Ctrl-K or / opens a search dialog with the results of the search page. On narrow screens
+ * it scrolls the navigation to the current entry.
  */
 
 const WAIT_MS = 120;
@@ -36,7 +36,7 @@ function enhance(form: HTMLFormElement): void {
     event.preventDefault();
     open();
   });
-  // Not on focus, which comes back to the field when the dialog closes.
+  // Not on focus: the field regains focus when the dialog closes.
   form.addEventListener('click', (event) => {
     if (event.target instanceof HTMLInputElement) open();
   });
@@ -51,7 +51,7 @@ function enhance(form: HTMLFormElement): void {
     timer = window.setTimeout(async () => {
       asked.abort();
       asked = new AbortController();
-      // Without an answer the list stays as it is; the form works without it.
+      // On failure the old results stay; the form still works.
       await show(input.value, found, asked.signal).catch(() => undefined);
     }, WAIT_MS);
   });
@@ -59,7 +59,7 @@ function enhance(form: HTMLFormElement): void {
     const links = [...found.querySelectorAll('a')];
     const at = links.indexOf(document.activeElement as HTMLAnchorElement);
     if (event.key === 'Enter' && document.activeElement === input) {
-      // What is listed may still be of fewer letters.
+      // The results may belong to an earlier input.
       const first = found.dataset.words === input.value ? links[0]?.href : undefined;
       location.assign(first ?? `/search?${new URLSearchParams({ q: input.value })}`);
     }

@@ -1,16 +1,12 @@
-/** Charts of a page that are exchanged for those of another address, and what a reader must not lose by that. */
+/** Replaces the charts of a page and preserves focus, open menus and scroll positions. */
 
-/**
- * The section of each chart. Downloads and examples beside it, in the same card, are of the same days and chains: they
- * are exchanged with it.
- */
+/** The chart sections of a page. The whole card is replaced, because its downloads and snippets depend on the chart. */
 export const chartsOf = (of: ParentNode): readonly HTMLElement[] => [
   ...of.querySelectorAll<HTMLElement>('section[data-chart]'),
 ];
-export const aroundOf = (section: HTMLElement): HTMLElement =>
-  section.closest<HTMLElement>('.card') ?? section;
+export const cardOf = (section: HTMLElement): HTMLElement => section.closest<HTMLElement>('.card') ?? section;
 
-/** The page of an address, parsed but not shown. Throws if it is not the same page with other data. */
+/** Fetches and parses the page of a URL. Throws if it does not have `count` charts. */
 export async function pageOf(address: URL, count: number, signal: AbortSignal): Promise<Document> {
   const answer = await fetch(address, { signal, headers: { accept: 'text/html' } });
   if (!answer.ok) throw new Error(`status ${answer.status}`);
@@ -19,9 +15,9 @@ export async function pageOf(address: URL, count: number, signal: AbortSignal): 
   return page;
 }
 
-/** What is found again in the elements that take the place of others. */
-export interface Kept {
-  /** A selector and which of its elements has the focus. */
+/** The interface state that is restored after a card was replaced. */
+interface SectionState {
+  /** Selector of the focused element, and its index among the matches. */
   readonly focus: readonly [string, number] | null;
   readonly open: readonly boolean[];
   readonly scrolled: readonly number[];
@@ -34,7 +30,7 @@ const all = <T extends HTMLElement>(of: HTMLElement, selector: string): readonly
   ...of.querySelectorAll<T>(selector),
 ];
 
-export function keptOf(around: HTMLElement): Kept {
+export function captureState(around: HTMLElement): SectionState {
   const focused = around.contains(document.activeElement) ? (document.activeElement as HTMLElement) : null;
   const selector = focused && selectorOf(focused);
   return {
@@ -45,7 +41,7 @@ export function keptOf(around: HTMLElement): Kept {
   };
 }
 
-export function restore(around: HTMLElement, { focus, open, scrolled, searches }: Kept): void {
+export function restore(around: HTMLElement, { focus, open, scrolled, searches }: SectionState): void {
   all<HTMLDetailsElement>(around, 'details').forEach((details, i) => {
     details.open = open[i] === true;
   });

@@ -12,13 +12,13 @@ import { plot, sizeOf } from './plot.ts';
 
 const NARROW_PX = 520;
 
-/** The canvas that is shown now. */
+/** The current canvas. */
 type PlotRef = { current: uPlot | null };
 interface Shown {
   readonly model: ChartModel;
 }
 
-/** The canvas with its crosshair, its buttons, and the same in words. */
+/** The canvas with its crosshair and buttons, and text for screen readers. */
 export function ChartView({ model }: Shown) {
   const element = useRef<HTMLDivElement>(null);
   const built: PlotRef = useRef<uPlot>(null);
@@ -36,7 +36,7 @@ export function ChartView({ model }: Shown) {
         <AxisNames model={model} />
         <Tools model={model} />
       </div>
-      {/* A slider tells each value that it is moved to, without a script of its own for that. */}
+      {/* The role `slider` makes screen readers announce each value. */}
       <div
         class="chart-plot"
         role="slider"
@@ -45,7 +45,7 @@ export function ChartView({ model }: Shown) {
         aria-valuemin={0}
         aria-valuemax={Math.max(0, drawing.times.length - 1)}
         aria-valuenow={at ?? 0}
-        aria-valuetext={at === null ? `No ${drawing.per} is chosen` : toldAt(drawing, at)}
+        aria-valuetext={at === null ? `No ${drawing.per} selected` : describeAt(drawing, at)}
         onKeyDown={(event) => moveByKey(event, model, built)}
         onBlur={() => built.current?.setCursor({ left: -10, top: -10 })}
         onPointerDown={touch}
@@ -59,7 +59,7 @@ export function ChartView({ model }: Shown) {
   );
 }
 
-/** What cannot be seen, and for whom. It does not follow the crosshair. */
+/** The notes of the drawing, and a summary of each series for screen readers. */
 function Words({ model }: Shown) {
   const drawing = model.drawing.value;
   return (
@@ -78,7 +78,7 @@ function Words({ model }: Shown) {
   );
 }
 
-/** Draws again when a choice or a colour changes, and fits the canvas to its place. Returns what ends that. */
+/** Redraws when the state, the colours or the size change. Returns a function that stops it. */
 function keepDrawn(element: HTMLElement, model: ChartModel, built: PlotRef): () => void {
   const endDrawing = effect(() => {
     const [drawing, theme] = [model.drawing.value, colours.value];
@@ -97,7 +97,7 @@ function keepDrawn(element: HTMLElement, model: ChartModel, built: PlotRef): () 
       });
     });
   });
-  // Without controls a zoom is nothing but another scale.
+  // In a chart without controls, a zoom only changes the scale.
   const endZooming = effect(() => {
     if (model.isZoomed.value) return;
     const { times } = model.drawing.peek();
@@ -147,19 +147,19 @@ function moveByKey(event: TargetedKeyboardEvent<HTMLDivElement>, model: ChartMod
   u.setCursor({ left: u.valToPos(times[place] ?? 0, 'x'), top: u.over.clientHeight / 2 });
 }
 
-function toldAt(drawing: Drawing, at: number): string {
+function describeAt(drawing: Drawing, at: number): string {
   const told = valuesAt(drawing, at).map(({ data, text }) => `${data.title} ${text}`);
   return `${periodName(drawing.times[at] ?? 0, drawing.per)}: ${told.join('; ')}`;
 }
 
-/** All values at the crosshair, on the side that has more room. */
+/** The values at the crosshair, on the side with more room. */
 function Readout({ model, at, built }: Shown & { readonly at: number; readonly built: PlotRef }) {
   const u = built.current;
   const drawing = model.drawing.value;
   if (u === null) return null;
   const x = u.valToPos(drawing.times[at] ?? 0, 'x') + u.over.offsetLeft;
   const isRight = x > u.width / 2;
-  // A phone has no room beside the crosshair for sure, but at the other edge.
+  // On narrow screens there may be no room beside the crosshair, so the box is at the opposite edge.
   const away = u.width < NARROW_PX ? 0 : (isRight ? u.width - x : x) + 14;
   const side = isRight === u.width < NARROW_PX ? { left: `${away}px` } : { right: `${away}px` };
   return (
@@ -188,7 +188,7 @@ function Readout({ model, at, built }: Shown & { readonly at: number; readonly b
   );
 }
 
-/** What the numbers of the axes count, the left one first. */
+/** The names of the axes, the left one first. */
 function AxisNames({ model }: Shown) {
   return (
     <p class="chart-axes">
@@ -223,7 +223,7 @@ function Tools({ model }: Shown) {
   );
 }
 
-/** Pages over plain http have no clipboard, but may copy what is selected. */
+/** Copies a text. Over plain HTTP there is no clipboard API, so the fallback copies a selection. */
 async function copyText(text: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const field = document.createElement('textarea');
@@ -234,7 +234,7 @@ async function copyText(text: string): Promise<void> {
   field.remove();
 }
 
-/** Names of the series, each a switch, with the value at the crosshair or else the last one. */
+/** The legend: a toggle per series, with its value at the crosshair, or else its last value. */
 export function LegendView({ model }: Shown) {
   const drawing = model.drawing.value;
   const at = model.cursor.value;

@@ -8,35 +8,35 @@ import { chainName, relayName } from '../series/names.ts';
 import type { ColumnView, ListRow } from './list-page.ts';
 import { plainText } from './plain-text.ts';
 
-/** What a cell is made of. */
+/** Input of a cell. */
 interface CellOf {
   readonly metric: Metric;
   readonly view: ColumnView;
   readonly row: ListRow;
   readonly registry: Registry;
-  /** Whether numbers have all their digits: where they stand alone, not in a table. */
+  /** Whether numbers show all digits, as on detail pages. */
   readonly isExact?: boolean;
 }
 
-/** States by how good they are for those whom they concern; others have no colour. */
+/** States by colour; all others have none. */
 const GOOD = new Set(['Approved', 'Claimed', 'Active', 'assigned', 'aye', 'owned']);
 const BAD = new Set(['Rejected', 'Killed', 'nay', 'dropped']);
 const OPEN = new Set(['Ongoing', 'PendingPayout', 'CuratorProposed', 'Proposed']);
 
 /** The title of a column. */
-export function headOf(metric: Metric, { column, title }: ColumnView): string {
+export function columnTitle(metric: Metric, { column, title }: ColumnView): string {
   const declared = metric.columns[column] as Column;
   const name = title ?? displayOf(declared).title;
   return clickhouseType(declared).includes('DateTime64') ? `${name} (UTC)` : name;
 }
 
-/** Whether the values of a column stand below each other by their digits. */
+/** Whether a column is right-aligned. */
 export function isNumeric(metric: Metric, { column }: ColumnView): boolean {
   const { unit } = displayOf(metric.columns[column] as Column);
   return unit !== null && unit !== 'identifier';
 }
 
-/** A value for people; its title is the exact one where it is rounded or shortened. */
+/** Formats a value. If it is rounded or shortened, its `title` has the exact value. */
 export function cell(of: CellOf): Html {
   const { view, row } = of;
   const shown = shownValue(of);
@@ -74,14 +74,14 @@ function shownValue({ metric, view, row, registry, isExact = false }: CellOf): H
   if (chain !== null) return html`${chain}`;
   if (as === 'account' || as === 'hash') return shortened(text);
   if (as === 'state') return state(text);
-  // A name from a fixed list or the registry needs no isolation.
+  // Enumerated values need no `<bdi>`.
   if (declared instanceof z.ZodEnum) return html`${text}`;
   const plain = plainText(text);
   // Wider than its cell.
   return html`<bdi${plain.length > WIDE_CHARS && html` title="${plain}"`}>${plain}</bdi>`;
 }
 
-/** The amount that a column of native tokens is rounded from, where the record has it in planck; null where not. */
+/** The exact amount of a native token column, from its planck column; null if there is none. */
 function exactAmount({ metric, view, row, registry }: CellOf): string | null {
   const planck = row[`${view.column}_planck`];
   if (!(`${view.column}_planck` in metric.columns) || typeof planck !== 'string') return null;
@@ -92,7 +92,7 @@ function exactAmount({ metric, view, row, registry }: CellOf): string | null {
   return formatExact(`${digits.slice(0, at)}.${digits.slice(at) || '0'}`, 'native', chain.token);
 }
 
-/** A chain of the registry as visitors read it; any other name as it is. */
+/** The display name of a registered chain; any other name unchanged. */
 export const nameOfChain = (name: string, registry: Registry): string => nameOfKnown(name, registry) ?? name;
 
 function nameOfKnown(name: string, registry: Registry): string | null {
@@ -103,12 +103,12 @@ function nameOfKnown(name: string, registry: Registry): string | null {
 const tokenOf = (row: ListRow, registry: Registry): string | null =>
   registry.find(String(row.chain))?.token ?? null;
 
-/** A point in time to the minute; its title has the rest. */
+/** A time to the minute; its `title` has the full time. */
 export function moment(iso: string): Html {
   return html`<time datetime="${iso}" title="${iso}">${iso.slice(0, 16).replace('T', ' ')}</time>`;
 }
 
-/** An address or hash whose middle is left out by the style sheet alone: what is selected and read out is all of it. */
+/** An address or hash. CSS hides its middle, so copying and screen readers get all of it. */
 export function shortened(text: string): Html {
   const plain = plainText(text);
   if (plain.length <= KEPT_START + KEPT_END) return html`<code>${plain}</code>`;

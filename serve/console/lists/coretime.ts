@@ -6,7 +6,7 @@ const region = [
   { name: 'r_mask', label: 'Mask', hint: '20 hex digits' },
 ] as const;
 
-/** Renewals are among the purchases. */
+/** The list of purchases includes renewals. */
 const boughtBy = rowsOf('/coretime/purchases', 'who', 'who');
 const ownedBy = rowsOf('/coretime/regions', 'owner', 'owner');
 
@@ -40,7 +40,7 @@ export const purchases: ListPage = {
   path: '/coretime/purchases',
   tab: 'Purchases',
   title: 'Purchases and renewals',
-  lead: 'Everything that was paid for bulk coretime: regions bought in a sale, and renewals. Newest first, Polkadot before Kusama.',
+  lead: 'All payments for bulk coretime: regions bought in a sale, and renewals. Newest first, Polkadot before Kusama.',
   source: sourceOf('/api/coretime-purchases'),
   order: 'desc',
   filters: [
@@ -67,7 +67,7 @@ export const renewals: ListPage = {
   path: '/coretime/renewals',
   tab: 'Renewals',
   title: 'Renewals',
-  lead: 'Workloads that go on in the next period, on the same core or another. Newest first, Polkadot before Kusama.',
+  lead: 'Workloads that continue in the next period, on the same core or another. Newest first, Polkadot before Kusama.',
   source: sourceOf('/api/coretime-renewals'),
   order: 'desc',
   filters: [
@@ -93,7 +93,7 @@ export const regions: ListPage = {
   path: '/coretime/regions',
   tab: 'Regions',
   title: 'Regions',
-  lead: 'Regions of bulk coretime as their last event left them: who owns them, and what they work on.',
+  lead: 'Regions of bulk coretime, with their current owner and task.',
   source: sourceOf('/api/coretime-regions'),
   order: 'desc',
   filters: [...region, { name: 'owner', label: 'Owner', hint: 'SS58 with any prefix', isLong: true }],
@@ -116,7 +116,7 @@ export const regionEvents: ListPage = {
   path: '/coretime/region-events',
   tab: 'Region events',
   title: 'Region events',
-  lead: 'What happened to regions: transfers, partitions, interlacings and assignments. Newest first.',
+  lead: 'Events of regions: transfers, partitions, interlacings and assignments. Newest first.',
   source: sourceOf('/api/coretime-region-events'),
   filters: [{ name: 'event_type', label: 'Event' }, ...region],
   columns: [
@@ -131,14 +131,14 @@ export const regionEvents: ListPage = {
     { column: 'relay_chain' },
     { column: 'block_number' },
   ],
-  empty: `Nothing has happened to a region yet. ${ON_CORETIME_CHAIN}`,
+  empty: `No region event is stored yet. ${ON_CORETIME_CHAIN}`,
 };
 
 export const revenue: ListPage = {
   path: '/coretime/revenue',
   tab: 'Revenue',
   title: 'Revenue of coretime',
-  lead: 'What each account has spent on bulk coretime over all time; the greatest spenders of a relay chain first. All of it is burned.',
+  lead: 'Total spending of each account on bulk coretime; the largest of a relay chain first. All of it is burned.',
   source: sourceOf('/api/coretime-account-spend'),
   filters: [{ name: 'who', label: 'Account', hint: 'SS58 with any prefix', isLong: true }],
   columns: [
@@ -152,10 +152,10 @@ export const revenue: ListPage = {
     { column: 'last_purchase_at' },
     { column: 'relay_chain' },
   ],
-  empty: `Nobody has paid for coretime yet. ${ON_CORETIME_CHAIN}`,
+  empty: `No payment for coretime is stored yet. ${ON_CORETIME_CHAIN}`,
 };
 
-/** What was burned over all time, by relay chain. */
+/** Total burned amount by relay chain. */
 export const totalBurn = sourceOf('/api/coretime-total-burn');
 
 export const coretime: ListSection = {
@@ -171,7 +171,7 @@ export function regionPath({ relay_chain, region_begin, r_core, r_mask }: ListRo
   return `/coretime/regions/${relay_chain}/${region_begin}/${r_core}/${r_mask}`;
 }
 
-/** What was bought is a region, what was renewed belongs to a sale. */
+/** A purchase leads to its region, a renewal to its sale. */
 function boughtPath(row: ListRow): string {
   return row.mask === null ? salePath(row) : regionPath({ ...row, r_core: row.core, r_mask: row.mask });
 }

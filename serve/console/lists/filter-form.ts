@@ -3,7 +3,7 @@ import type { Registry } from '../../../ingest/chains/registry.ts';
 import type { Parameter } from '../../metrics/parameters.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { inWords, nameOfChain } from './cells.ts';
-import type { GivenFilters } from './given-filters.ts';
+import type { FilterInput } from './filter-input.ts';
 import type { FilterField, ListSource } from './list-page.ts';
 
 const COMMON: readonly FilterField[] = [
@@ -17,11 +17,11 @@ interface FilterFormOf {
   readonly path: string;
   readonly source: ListSource;
   readonly fields: readonly FilterField[];
-  readonly given: GivenFilters;
+  readonly given: FilterInput;
   readonly registry: Registry;
 }
 
-/** The form above a table; its fields are the parameters of the API. Null where there are none. */
+/** The form above a table, with the parameters of the API; null if there are none. */
 export function filterForm(of: FilterFormOf): Html | null {
   const { path, source, fields, given } = of;
   const common = COMMON.filter(({ name }) => !fields.some((field) => field.name === name));
@@ -64,7 +64,7 @@ function control(
   return selectOf(common, names, value, (chain) => nameOfChain(chain, registry), 'All');
 }
 
-/** What was refused stays to be seen and changed. */
+/** Keeps an invalid value as an option, so that the visitor can see and change it. */
 function selectOf(
   common: Html,
   options: readonly string[],

@@ -8,7 +8,7 @@ import { type Html, html } from '../../pages/html.ts';
 import type { ListSection } from './list-page.ts';
 import type { ListReader } from './list-reader.ts';
 
-/** What the pages of lists stand on. */
+/** Dependencies of list pages. */
 export interface ListPages {
   readonly accounts: Accounts;
   readonly readers: Readers;
@@ -16,7 +16,7 @@ export interface ListPages {
   readonly registry: Registry;
   readonly freshness: Freshness;
   readonly clock: Clock;
-  /** The address of this service. */
+  /** The public URL of the service. */
   readonly origin: () => string;
 }
 

@@ -6,17 +6,17 @@ import { type Parameter, parametersOf, querySchema } from '../../metrics/paramet
 /** A row as the API serves it. */
 export type ListRow = Readonly<Record<string, unknown>>;
 
-/** What is shown of a text: an account, contract or hash that is shortened in its middle, a state, or the text. */
+/** Formats of text: `account` and `hash` are shortened in the middle, `state` is a coloured chip. */
 type TextKind = 'account' | 'hash' | 'state' | 'text';
 
-/** A column of a table, in its place. */
+/** A column of a table. */
 export interface ColumnView {
   readonly column: string;
-  /** In place of the title of the column, where the page has made clear what it is of. */
+  /** A shorter title than that of the metric. */
   readonly title?: string;
-  /** Of a column of texts; `text` when absent. */
+  /** Format of a text column; default: `text`. */
   readonly as?: TextKind;
-  /** The page that tells more of the row or of what the cell names; null when there is none. */
+  /** Link of the cell; null if there is none. */
   readonly to?: (row: ListRow) => string | null;
 }
 
@@ -26,29 +26,29 @@ export interface FilterField {
   readonly name: string;
   readonly label: string;
   readonly hint?: string;
-  /** Of addresses. */
+  /** Whether the field is wide, as for addresses. */
   readonly isLong?: true;
-  /** The values that make sense, one of which is always chosen. */
+  /** Options of a select without "All". */
   readonly options?: readonly string[];
-  /** The values of a parameter that is a list in one text. */
+  /** Checkbox values of a parameter with a comma-separated list. */
   readonly choices?: readonly string[];
 }
 
-/** A page with a table of records, which one path of the API serves. */
+/** A page with a table of records from one path of the API. */
 export interface ListPage {
   readonly path: string;
   /** The name of its tab. */
   readonly tab: string;
   readonly title: string;
-  /** What a visitor finds, in a sentence or two. */
+  /** Description of the list. */
   readonly lead: string;
   readonly source: ListSource;
   readonly columns: readonly ColumnView[];
-  /** The fields besides relay chain, chain and days, which follow from the path of the API. */
+  /** Fields in addition to relay chain, chain and days. */
   readonly filters?: readonly FilterField[];
-  /** In place of the order of the API. */
+  /** Default: the order of the API. */
   readonly order?: OrderDirection;
-  /** What is said in place of a table without rows. */
+  /** Shown if the table has no rows. */
   readonly empty: string;
 }
 
@@ -62,13 +62,13 @@ export interface ListSection {
 export interface ListSource {
   readonly metric: Metric;
   readonly endpoint: MetricEndpoint;
-  /** What narrows the rows: relay chain, chain, days, and what the path adds. */
+  /** Parameters that filter rows. */
   readonly filters: readonly Parameter[];
-  /** Of these. What the API insists on, a page can do without: it shows the newest rows. */
+  /** Schema of `filters`. Pages show the newest rows, so parameters that the API requires are optional. */
   readonly schema: ReturnType<typeof querySchema>;
 }
 
-/** Leads from an account to the rows of a page that are of it; `parameter` is the filter of that page. */
+/** Returns a link to a list, filtered by the value of a column; `parameter` is the filter. */
 export const rowsOf =
   (path: string, parameter: string, column: string) =>
   (row: ListRow): string | null =>
@@ -83,7 +83,7 @@ export function sourceOf(path: string): ListSource {
   for (const metric of metrics) {
     const endpoint = metric.endpoints.find((one) => one.path === path);
     if (endpoint === undefined) continue;
-    // A day that a path accepts and ignores is no filter.
+    // Days that a path accepts and ignores are no filters.
     const ignored = endpoint.dates?.column === null ? ['start_date', 'end_date'] : [];
     const filters = parametersOf(metric, endpoint, { LIST_ROWS_MAX: 1, SERIES_ROWS_MAX: 1 }).filter(
       ({ name }) => !PAGING.has(name) && !ignored.includes(name),

@@ -8,10 +8,10 @@ import type { OrderDirection } from '../../metrics/cursor.ts';
 import { type Query, queryOf } from '../../metrics/parameters.ts';
 import type { ListRow, ListSource } from './list-page.ts';
 
-/** Rows of one page of a table. */
+/** Rows per page. */
 const PAGE_ROWS = 50;
 
-/** What a page about one thing narrows rows by, where the path of the API has no parameter for it. */
+/** Additional conditions of a detail page, for which the API has no parameter. */
 interface RowScope {
   readonly relay_chain?: string;
   readonly chain?: string;
@@ -19,7 +19,7 @@ interface RowScope {
 }
 
 export interface RowsWanted {
-  /** Filters as the API takes them. */
+  /** Parameters of the API. */
   readonly values?: Readonly<Record<string, unknown>>;
   readonly scope?: RowScope;
   readonly order?: OrderDirection | undefined;
@@ -29,12 +29,12 @@ export interface RowsWanted {
 
 export interface ListRows {
   readonly rows: readonly ListRow[];
-  /** Cursor of the next page; null when nothing follows. */
+  /** Cursor of the next page; null on the last page. */
   readonly next: string | null;
   readonly query: Query;
 }
 
-/** Reads records for pages by the answers of the API: the same rows, in the same order, with the same cursors. */
+/** Reads records for pages through the response cache of the API: same rows, order and cursors. */
 export class ListReader {
   readonly #answers: AnswerCache;
   readonly #registry: Registry;

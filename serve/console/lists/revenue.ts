@@ -5,7 +5,7 @@ import { coretime, revenue, totalBurn } from './coretime.ts';
 import type { ListVisit } from './frame.ts';
 import { sendTable } from './table-page.ts';
 
-/** What was burned for coretime on each relay chain, above who has paid it. */
+/** The revenue page: burned amounts by relay chain, above the table of accounts. */
 export async function sendRevenue(visit: ListVisit): Promise<FastifyReply> {
   const { registry } = visit;
   const { rows } = await visit.listReader.read(totalBurn, {}, visit.reader);

@@ -3,25 +3,25 @@ import { ParameterError } from '../../http/errors.ts';
 import { CURSOR_CHARS_MAX } from '../../metrics/cursor.ts';
 import type { Query } from '../../metrics/parameters.ts';
 import { type Html, html } from '../../pages/html.ts';
+import { apiLinks } from './api-links.ts';
 import { moment } from './cells.ts';
 import { filterForm } from './filter-form.ts';
+import { type FilterInput, readFilters } from './filter-input.ts';
 import { type ListVisit, sendListPage } from './frame.ts';
-import { type GivenFilters, readFilters } from './given-filters.ts';
 import type { ListPage, ListSection } from './list-page.ts';
 import type { ListRows } from './list-reader.ts';
-import { sameRows } from './same-rows.ts';
-import { listTable, turning } from './table-parts.ts';
+import { listTable, pagerLinks } from './table-parts.ts';
 
-/** What a page has besides its table. */
+/** Additional content of a table page. */
 interface TableExtras {
   readonly above?: Html | null;
   readonly beneathForm?: Html | null;
   readonly script?: 'explorer.js';
 }
 
-const GONE = 'This page of the list is not there any more. The list begins here:';
+const GONE = 'This page of the list no longer exists. This is the first page.';
 
-/** A page with one table of records: its form, its rows, its other pages, and the call of the API that gives the same. */
+/** Sends a page with a table of records, its filters, paging and API links. */
 export async function sendTable(
   visit: ListVisit,
   section: ListSection,
@@ -34,7 +34,7 @@ export async function sendTable(
   const given = readFilters(source, fields, request.query, registry);
   const isRefused = Object.keys(given.faults).length > 0;
   const form = filterForm({ path: page.path, source, fields, given, registry });
-  // Read before the rows, so that it claims nothing that they do not hold.
+  // Read before the rows, so that it never claims more than the rows include.
   await visit.freshness.refresh();
   const found = isRefused ? null : await readPage(visit, page, given);
   const rows = found && {
@@ -54,8 +54,8 @@ ${isRefused && html`<p class="note bad" role="alert">Nothing is shown, because t
 ${found?.isGone && html`<p class="note warn" role="status">${GONE}</p>`}
 ${rows && listTable(rows)}
 ${found && asOf(visit, page, found.query)}
-${found && turning({ isFirst: found.isFirst, first: addressOf(page, given, null), next: found.next && addressOf(page, given, found.next) })}
-${found && sameRows({ source, values: given.values, order: page.order, origin: origin() })}`;
+${found && pagerLinks({ isFirst: found.isFirst, first: addressOf(page, given, null), next: found.next && addressOf(page, given, found.next) })}
+${found && apiLinks({ source, values: given.values, order: page.order, origin: origin() })}`;
   return sendListPage(visit, {
     section,
     tab: page.path,
@@ -69,7 +69,7 @@ ${found && sameRows({ source, values: given.values, order: page.order, origin: o
 
 const NOTHING_MATCHES = 'Nothing matches. Leave out a filter, or choose other days.';
 
-/** How fresh and how complete the rows are, as the headers of the API tell it. */
+/** Freshness and completeness of the rows, from the headers of the API. */
 function asOf({ freshness, clock }: ListVisit, { source }: ListPage, query: Query): Html | null {
   const headers = freshness.headers(source.metric, query, clock.now());
   const newest = headers['x-data-as-of'];
@@ -79,11 +79,11 @@ function asOf({ freshness, clock }: ListVisit, { source }: ListPage, query: Quer
 
 interface FoundPage extends ListRows {
   readonly isFirst: boolean;
-  /** Whether the address names a page that the list does not have. */
+  /** Whether the cursor is invalid or outdated. */
   readonly isGone: boolean;
 }
 
-async function readPage(visit: ListVisit, page: ListPage, given: GivenFilters): Promise<FoundPage> {
+async function readPage(visit: ListVisit, page: ListPage, given: FilterInput): Promise<FoundPage> {
   const { listReader, reader, request } = visit;
   const { cursor } = request.query as { readonly cursor?: unknown };
   const wanted = { values: given.values, order: page.order };
@@ -103,8 +103,8 @@ async function readPage(visit: ListVisit, page: ListPage, given: GivenFilters): 
   }
 }
 
-/** The address of a page of the list, with its filters. */
-function addressOf({ path }: ListPage, { typed }: GivenFilters, cursor: string | null): string {
+/** The URL of a page of the list, with its filters. */
+function addressOf({ path }: ListPage, { typed }: FilterInput, cursor: string | null): string {
   const query = new URLSearchParams({ ...typed, ...(cursor === null ? {} : { cursor }) });
   return query.size === 0 ? path : `${path}?${query}`;
 }

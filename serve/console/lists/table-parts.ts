@@ -1,7 +1,7 @@
 import type { Registry } from '../../../ingest/chains/registry.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { wideTable } from '../../pages/wide-table.ts';
-import { cell, headOf, isNumeric } from './cells.ts';
+import { cell, columnTitle, isNumeric } from './cells.ts';
 import type { ColumnView, ListRow, ListSource } from './list-page.ts';
 
 interface ListTableOf {
@@ -10,17 +10,17 @@ interface ListTableOf {
   readonly rows: readonly ListRow[];
   readonly registry: Registry;
   readonly caption: string;
-  /** What is said in place of a table without rows. */
+  /** Shown if there are no rows. */
   readonly empty: string;
 }
 
-/** A table of records that scrolls sideways where it is wider than its page. */
+/** A table of records. */
 export function listTable(of: ListTableOf): Html {
   const { source, columns, rows, caption, empty } = of;
   if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
   const heads = columns.map(
     (view) =>
-      html`<th scope="col"${isNumeric(source.metric, view) && html` class="number"`}>${headOf(source.metric, view)}</th>`,
+      html`<th scope="col"${isNumeric(source.metric, view) && html` class="number"`}>${columnTitle(source.metric, view)}</th>`,
   );
   return wideTable(
     caption,
@@ -45,22 +45,22 @@ export function listRow(
 `;
 }
 
-/** What is known of one thing, each with its name. */
+/** The columns of a row as a description list. */
 export function facts(
   { source: { metric }, columns, registry }: Pick<ListTableOf, 'source' | 'columns' | 'registry'>,
   row: ListRow,
 ): Html {
   return html`<dl class="facts">${columns.map(
     (view) =>
-      html`<dt>${headOf(metric, view)}</dt><dd>${cell({ metric, view, row, registry, isExact: true })}</dd>
+      html`<dt>${columnTitle(metric, view)}</dt><dd>${cell({ metric, view, row, registry, isExact: true })}</dd>
 `,
   )}</dl>`;
 }
 
 const ROW_LINKS = { page: 'Next page', first: 'First page' };
 
-/** Links to the other pages of a list; null when it has one. */
-export function turning(of: {
+/** Links to the first and next page of a list; null if there is only one page. */
+export function pagerLinks(of: {
   readonly isFirst: boolean;
   readonly first: string;
   readonly next: string | null;

@@ -1,32 +1,29 @@
-/**
- * The state of a chart, as it is written in the address of a page. The server and the script in the browser read and
- * write it with the same code, so that an address always shows the same chart.
- */
+/** The state of a chart in the URL. Server and browser share this code, so a URL always shows the same chart. */
 
 import type { Unit } from '../../../aggregate/units.ts';
 
 export const PERIODS = ['day', 'week', 'month'] as const;
 export type Period = (typeof PERIODS)[number];
 
-/** How several series are drawn: as lines, on top of each other, or as shares of their sum. */
+/** Drawing styles: lines, stacked areas, or shares of the sum. */
 export const STYLES = ['lines', 'stacked', 'share'] as const;
 export type ChartStyle = (typeof STYLES)[number];
 
-/** Days up to today; `all` is every day that is stored. */
+/** Ranges that end today; `all` starts with the first stored day. */
 export const RANGES = ['30d', '90d', '180d', '365d', 'all'] as const;
 export type Range = (typeof RANGES)[number];
 
-/** Of native tokens and USD, where a column has a twin in USD. */
+/** Currencies of columns that have a counterpart in USD. */
 const MONEY = ['native', 'usd'] as const;
 export type Money = (typeof MONEY)[number];
 
-/** Most series of one chart. */
+/** Maximum number of series in a chart. */
 export const SERIES_MAX = 10;
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
 export interface ChartState {
-  /** A preset, or the first and last day, both inclusive. */
+  /** A preset, or custom days, both inclusive. */
   readonly range: Range | { readonly from: string; readonly until: string };
   readonly per: Period;
   readonly style: ChartStyle;
@@ -51,7 +48,7 @@ export const DEFAULT_STATE: ChartState = {
 const one = <T extends string>(values: readonly T[], text: string | null, otherwise: T): T =>
   values.find((value) => value === text) ?? otherwise;
 
-/** What an address says; what it does not say, or says wrongly, is the default. */
+/** Parses the state of a URL. Absent and invalid parameters get their defaults. */
 export function chartStateOf(query: URLSearchParams, defaults: ChartState = DEFAULT_STATE): ChartState {
   const [from, until] = [query.get('from') ?? '', query.get('until') ?? ''];
   const hasDays = isDay(from) && isDay(until) && from <= until;
@@ -67,7 +64,7 @@ export function chartStateOf(query: URLSearchParams, defaults: ChartState = DEFA
   };
 }
 
-/** The parameters of a state; a default is not written. */
+/** The query string of a state, without defaults. */
 export function chartQuery(state: ChartState, defaults: ChartState = DEFAULT_STATE): URLSearchParams {
   const query = new URLSearchParams();
   if (typeof state.range === 'object') {
@@ -83,7 +80,7 @@ export function chartQuery(state: ChartState, defaults: ChartState = DEFAULT_STA
   return query;
 }
 
-/** A series that is switched off. */
+/** Parameter for the id of a hidden series. */
 export const HIDDEN = 'hide';
 export const hiddenIn = (query: URLSearchParams): ReadonlySet<string> => new Set(query.getAll(HIDDEN));
 
@@ -91,16 +88,17 @@ function isDay(text: string): boolean {
   return DAY.test(text) && new Date(`${text}T00:00:00Z`).toJSON()?.startsWith(text) === true;
 }
 
-/** The answer of `/api/series`: columns, so that ten years of ten series are some kilobytes. */
+/** The response of `/api/series`. Columnar, so that ten years of ten series are only kilobytes. */
 export interface SeriesAnswer {
   readonly per: Period;
-  /** First day of the first period, and number of periods: they follow each other without a hole. */
+  /** First day of the first period. */
   readonly start: string;
+  /** Number of consecutive periods. */
   readonly periods: number;
-  /** First period that is not over. */
+  /** First day of the first period that is not over. */
   readonly provisional_from: string | null;
   readonly series: readonly SeriesData[];
-  /** Of each series the place of its colour, as its page gives it; without a page they follow each other. */
+  /** Palette index of each series. Pages set it; the default is the index of the series. */
   readonly colours?: readonly number[];
 }
 
@@ -108,18 +106,18 @@ export const seriesColour = ({ colours }: Pick<SeriesAnswer, 'colours'>, series:
   colours?.[series] ?? series;
 
 export interface SeriesData {
-  /** `METRIC.COLUMN@RELAY/CHAIN`, as `daily-tps.num_blocks@polkadot/moonbeam`; `:PART` follows where it has parts. */
+  /** `METRIC.COLUMN@RELAY/CHAIN`, as `daily-tps.num_blocks@polkadot/moonbeam`, and `:PART` if it has parts. */
   readonly id: string;
   readonly title: string;
   readonly relay_chain: string;
   readonly chain: string;
-  /** What tells the lines of a chain apart, as the kind of a vote; most metrics have one line and no parts. */
+  /** Distinguishes several lines of a chain, as by the kind of a vote. Most metrics have one line and no parts. */
   readonly parts: readonly string[];
   readonly unit: Unit;
-  /** Symbol of the native token, where the unit is that. */
+  /** Symbol of the native token, if that is the unit. */
   readonly token: string | null;
-  /** One value for each period, null where there is none. */
+  /** One value per period; null if unknown. */
   readonly values: readonly (number | null)[];
-  /** First and last period, by their place, in which days are missing. */
+  /** Ranges of missing days, as indexes of the first and last period. */
   readonly gaps: readonly (readonly [number, number])[];
 }

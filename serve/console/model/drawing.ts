@@ -1,7 +1,4 @@
-/**
- * What a chart draws: the values of an answer after the choices of its state. Pages and the script in the browser use
- * the same code, so that both draw the same.
- */
+/** Computes the drawing of a chart from an answer and a state. Server and browser share this code. */
 import type { Unit } from '../../../aggregate/units.ts';
 import { DAY_MS } from '../../../infra/days.ts';
 import {
@@ -18,37 +15,37 @@ export type Values = readonly (number | null)[];
 
 export interface DrawnSeries {
   readonly data: SeriesData;
-  /** The place of its colour. */
+  /** Palette index. */
   readonly colour: number;
-  /** Its own values, with the unit of its axis: means, shares or per cent of the first one where these are chosen. */
+  /** Values in the unit of the axis: raw, or means, shares or indexed, depending on the state. */
   readonly values: Values;
-  /** Where the line runs: on top of the series before it when stacked, without what a logarithmic axis cannot show. */
+  /** Positions on the axis: cumulative if stacked; null for values that a logarithmic axis cannot show. */
   readonly heights: Values;
-  /** Its place in `axes`. */
+  /** Index in `axes`. */
   readonly axis: number;
 }
 
 interface DrawnAxis {
   readonly unit: Unit;
-  /** Null where several tokens share the axis. */
+  /** Null if several tokens share the axis. */
   readonly token: string | null;
 }
 
 export interface Drawing {
   readonly per: Period;
-  /** Beginning of each period, in milliseconds. */
+  /** Start of each period, in milliseconds. */
   readonly times: readonly number[];
-  /** Those that are switched on and have an axis. */
+  /** The visible series that have an axis. */
   readonly series: readonly DrawnSeries[];
   readonly axes: readonly DrawnAxis[];
   readonly style: ChartStyle;
   readonly isIndexed: boolean;
   readonly isLogarithmic: boolean;
-  /** Place of the first period that is not over; the number of periods if all are. */
+  /** Index of the first period that is not over; the number of periods if all are over. */
   readonly provisional: number;
-  /** First and last place of periods in which a drawn series lacks days. */
+  /** Index ranges of periods in which a visible series has missing days. */
   readonly gaps: readonly (readonly [number, number])[];
-  /** What a visitor chose and does not see, and why. */
+  /** Explanations of choices that the chart cannot show. */
   readonly notes: readonly string[];
 }
 
@@ -69,7 +66,7 @@ export function drawingOf(answer: SeriesAnswer, state: ChartState, hidden: Reado
   if (seen.length < on.length) {
     const left = on.filter((one) => !seen.includes(one)).map(({ data }) => data.title);
     notes.push(
-      `Not drawn, since there are two axes: ${left.join(', ')}. Switch others off, or index all to 100.`,
+      `Not drawn, because a chart has two axes: ${left.join(', ')}. Hide other series, or index all to 100.`,
     );
   }
   const style = styleOf(
@@ -78,8 +75,10 @@ export function drawingOf(answer: SeriesAnswer, state: ChartState, hidden: Reado
     notes,
   );
   const isLogarithmic = state.isLogarithmic && style === 'lines';
-  if (state.isLogarithmic && !isLogarithmic) notes.push('Stacked series have no logarithmic axis.');
-  if (state.isSmoothed && answer.per !== 'day') notes.push('The mean of 7 days is drawn of days only.');
+  if (state.isLogarithmic && !isLogarithmic)
+    notes.push('A logarithmic axis is not available for stacked series.');
+  if (state.isSmoothed && answer.per !== 'day')
+    notes.push('The 7-day mean is available for daily values only.');
   const placed = style === 'lines' ? linesOf(seen, isLogarithmic) : areasOf(seen, style, notes);
   if (
     hasValues(answer) &&
@@ -112,18 +111,18 @@ export function drawingOf(answer: SeriesAnswer, state: ChartState, hidden: Reado
   };
 }
 
-/** Whether anything can be drawn at all. */
+/** Whether the answer has any value. */
 export const hasValues = (answer: SeriesAnswer): boolean =>
   answer.series.some(({ values }) => values.some((value) => value !== null));
 
 function emptyNote(state: ChartState, isLogarithmic: boolean): string {
-  if (state.isSmoothed) return 'No mean of 7 days: the range holds too few days with values.';
+  if (state.isSmoothed) return 'No 7-day mean: the range has too few days with values.';
   return isLogarithmic
-    ? 'A logarithmic axis shows values above zero, of which there are none.'
-    : 'The series that are switched on have no values in this range.';
+    ? 'No values to draw: a logarithmic axis shows only values above zero.'
+    : 'The visible series have no values in this range.';
 }
 
-/** Beginning of each period, in milliseconds. */
+/** Start of each period, in milliseconds. */
 function timesOf(answer: SeriesAnswer): readonly number[] {
   const at = (place: number) => Date.parse(dayAt(periodsIn(answer), place));
   if (answer.per === 'month') return Array.from({ length: answer.periods }, (_, i) => at(i));
@@ -163,7 +162,7 @@ function ownValues(values: Values, per: Period, state: ChartState): Values {
   return state.isIndexed ? indexed(smooth) : smooth;
 }
 
-/** The mean of the days that have a value, where all seven are part of the range and the last has a value. */
+/** The 7-day mean over days with values. Null if the day has no value, or if the range starts less than 7 days before. */
 function meansOf(values: Values): Values {
   return values.map((value, i) => {
     if (value === null || i < MEAN_DAYS - 1) return null;
@@ -172,21 +171,21 @@ function meansOf(values: Values): Values {
   });
 }
 
-/** Per cent of the first value that is not zero. */
+/** Percentages of the first value that is not zero. */
 function indexed(values: Values): Values {
   const base = Math.abs(values.find((value) => value !== null && value !== 0) ?? 1);
   return values.map((value) => (value === null ? null : finite((value / base) * 100)));
 }
 
-/** Amounts of different things have no sum, and per cent of a first value neither. */
+/** Falls back to lines if the values have no sum: indexed values, or different units or tokens. */
 function styleOf(series: readonly SeriesData[], state: ChartState, notes: string[]): ChartStyle {
   if (state.style === 'lines') return 'lines';
   if (state.isIndexed) {
-    notes.push('Series that are indexed to 100 are drawn as lines.');
+    notes.push('Indexed series are drawn as lines.');
     return 'lines';
   }
   if (new Set(series.map(({ unit, token }) => `${unit} ${token}`)).size > 1) {
-    notes.push('Amounts of different units or tokens have no sum and are drawn as lines.');
+    notes.push('Series with different units or tokens cannot be stacked and are drawn as lines.');
     return 'lines';
   }
   return state.style;
@@ -202,14 +201,14 @@ function axesOf(series: readonly SeriesData[], isIndexed: boolean, style: ChartS
 }
 
 /**
- * Each series on top of those before it. Before its first value a series adds nothing; where it has none later, or lacks
- * days, a sum with it is not known, which is a gap as that of a line.
+ * Stacks each series on those before it. Before its first value, a series counts as zero. A later missing value, or a
+ * gap, makes the sum unknown, which is drawn as a gap.
  */
 function areasOf(series: readonly Own[], style: ChartStyle, notes: string[]): readonly Placed[] {
   const own = series.map(({ values }) => values);
   const unknown = series.map(({ data, values }) => unknownIn(data, values));
   if (unknown.some((places) => places.includes(true))) {
-    notes.push('A sum is not drawn where a part of it has no value.');
+    notes.push('Sums are not drawn for periods in which a series has no value.');
   }
   let floors: Values = new Array<number>(own[0]?.length ?? 0).fill(0);
   return (style === 'share' ? sharesOf(own, unknown) : own).map((values, k) => {
@@ -223,7 +222,7 @@ function areasOf(series: readonly Own[], style: ChartStyle, notes: string[]): re
   });
 }
 
-/** The places at which a series that has begun has no value. */
+/** For each period, whether its value is missing: null after the first value, or null within a gap. */
 function unknownIn({ gaps }: SeriesData, values: Values): readonly boolean[] {
   const first = values.findIndex((value) => value !== null);
   const isBegun = (i: number) => first >= 0 && i > first;
@@ -256,7 +255,7 @@ function provisionalFrom({ provisional_from, periods }: SeriesAnswer, times: rea
   return place < 0 ? periods : place;
 }
 
-/** Ranges without overlaps, in their order. */
+/** Sorts and merges overlapping ranges. */
 function union(
   ranges: readonly (readonly [number, number])[],
   periods: number,

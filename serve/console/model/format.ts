@@ -1,13 +1,13 @@
 /**
- * Values and their unit as text for people, the same on the server and in the browser: `60 %`, `1.2 M DOT`, `$3,400`.
- * M is a million and k a thousand; there is no letter for a thousandth. Numbers and units are joined by no-break spaces.
+ * Formats values with their units, on the server and in the browser: `60 %`, `1.2 M DOT`, `$3,400`. Numbers and units
+ * are joined by no-break spaces.
  */
 import type { Unit } from '../../../aggregate/units.ts';
 
-/** Decimal strings stand for numbers that a double cannot hold. */
+/** Decimal strings are numbers that a double cannot represent. */
 export type Measured = number | bigint | string | null | undefined;
 
-/** What stands for a value that is not known. */
+/** Shown for unknown values. */
 export const NO_VALUE = '–';
 
 const SPACE = '\u00a0';
@@ -22,31 +22,31 @@ const TIMES = [
   ['s', 1],
   ['ms', 0.001],
 ] as const;
-/** A duration is told in a unit and the next smaller one. */
+/** A duration has two units: this one and the next smaller one. */
 const DURATIONS = [
   ['d', 86_400, 'h', 3600],
   ['h', 3600, 'min', 60],
   ['min', 60, 's', 1],
 ] as const;
-/** So many seconds are told in days alone. */
+/** Longer durations are shown in days only. */
 const DAYS_ALONE = 100 * 86_400;
 
-/** Digits that count of a value in short, and of a quotient in full: the rest of it says nothing. */
+/** Significant digits of a short value, and of a quotient in full. */
 const SHORT_DIGITS = 3;
 const QUOTIENT_DIGITS = 6;
-/** A double has no more of them without noise. */
+/** Significant digits that a double represents exactly. */
 const DOUBLE_DIGITS = 15;
-/** Numbers below have so few digits that all of them are shown in short. */
+/** Short values below this show all digits before the decimal point. */
 const WHOLE_MAX = 10_000;
-/** Numbers outside of these are written as a power of ten. */
+/** Numbers outside of these bounds are written as a power of ten. */
 const SHORT_TINY = 1e-6;
 const SHORT_HUGE = 1e18;
 const EXACT_TINY = 1e-18;
 const EXACT_HUGE = 1e30;
-/** A label of an axis may have as many digits behind the point before a smaller unit is taken. */
+/** Most decimals of an axis label before a smaller unit is used. */
 const TICK_DECIMALS_MAX = 2;
 
-/** For tiles and legends: three digits that count. */
+/** For tiles and legends: three significant digits. */
 export function formatShort(value: Measured, unit: Unit, token?: string | null): string {
   const number = numberOf(value);
   if (number === null) return NO_VALUE;
@@ -54,7 +54,7 @@ export function formatShort(value: Measured, unit: Unit, token?: string | null):
   return signed(number, shortOf(amount, unit, token ?? ''));
 }
 
-/** For tables and tooltips: every digit of what is counted, six of quotients. */
+/** For tables and tooltips: all digits of counts, six significant digits of quotients. */
 export function formatExact(value: Measured, unit: Unit, token?: string | null): string {
   const number = numberOf(value);
   if (number === null) return NO_VALUE;
@@ -63,18 +63,18 @@ export function formatExact(value: Measured, unit: Unit, token?: string | null):
 }
 
 /**
- * Labels of one axis: all in the same unit and with as many digits as tell them apart, but each in its own unit where
- * the axis is logarithmic. Names of tokens stand beside the axis, see `unitOf`.
+ * Labels of an axis, in the same unit and with enough digits to distinguish them. On a logarithmic axis each label has
+ * its own unit. Token names are in the axis title, see `unitOf`.
  */
 export function formatTicks(given: readonly number[], unit: Unit, isLogarithmic = false): string[] {
   if (isLogarithmic && given.length > 1) return given.flatMap((tick) => formatTicks([tick], unit, true));
   const largest = Math.max(0, ...given.map(Math.abs));
-  // What stands for zero may be the noise of an addition.
+  // A tiny value is zero with a rounding error.
   const ticks = given.map((tick) => (Math.abs(tick) > largest * 1e-12 ? tick : 0));
   const isTiny = isLogarithmic && largest < 10 ** -TICK_DECIMALS_MAX;
   if (largest === 0 || isTiny) return ticks.map((tick) => formatShort(tick, unit));
   const step = stepOf(ticks) || largest;
-  // Four digits are as short as two and a letter.
+  // `1234` is as short as `1.2 k`.
   const isWhole = (name: string) => name === 'k' && largest < WHOLE_MAX && !isLogarithmic;
   const scales = scalesOf(unit).filter(
     ([name, factor], i, all) => (factor <= largest && !isWhole(name)) || i === all.length - 1,
@@ -92,7 +92,7 @@ export function formatTicks(given: readonly number[], unit: Unit, isLogarithmic 
   return ticks.map((tick) => tickOf(tick / factor, decimals, suffix, unit));
 }
 
-/** What stands beside an axis or in the head of a table. Empty where numbers speak for themselves. */
+/** The unit for an axis title. Empty if the labels contain the unit. */
 export function unitOf(unit: Unit, token?: string | null): string {
   if (unit === 'native') return token ?? 'native token';
   const names: Partial<Record<Unit, string>> = {
@@ -168,7 +168,7 @@ function suffixOf(unit: Unit, token: string): string {
   return suffixes[unit] ?? '';
 }
 
-/** Units of an axis, the largest first, and what a value is divided by. */
+/** Suffixes and divisors of axis labels, the largest first. */
 function scalesOf(unit: Unit): (readonly [string, number])[] {
   if (unit === 'ratio') return [['%', 0.01]];
   if (unit === 'percent') return [['%', 1]];
@@ -189,7 +189,7 @@ function tickOf(value: number, decimals: number, suffix: string, unit: Unit): st
   return signed(rounded, joined(`${sign}${number}`, rounded === 0 && isLetter ? '' : suffix));
 }
 
-/** Two units at most: `1 h 12 min`. */
+/** At most two units: `1 h 12 min`. */
 function durationOf(seconds: number): string {
   if (seconds === 0) return joined('0', 's');
   if (seconds < 0.9995) return joined(lettered(seconds * 1000), 'ms');
@@ -204,13 +204,13 @@ function durationOf(seconds: number): string {
   return joined(decimal(seconds, 1, 1), 's');
 }
 
-/** A number with three digits that count and the letter of its thousands. */
+/** A number with three significant digits and a letter: `1.23 M`. */
 function lettered(amount: number): string {
   const [text, index] = scaled(amount, LETTERS.length - 1);
   return joined(text, LETTERS[index] ?? '');
 }
 
-/** A number in thousands, and how often it was divided. */
+/** Divides a number by a power of 1000. Returns the text and the exponent. */
 function scaled(amount: number, most: number): readonly [string, number] {
   if (amount > 0 && (amount < SHORT_TINY || amount >= SHORT_HUGE)) return [power(amount), 0];
   const rounded =
@@ -234,14 +234,14 @@ const joined = (text: string, suffix: string): string => (suffix === '' ? text :
 const signed = (number: number, text: string): string => (number < 0 ? `${MINUS}${text}` : text);
 const isWhole = (amount: number): boolean => Number.isInteger(amount);
 
-/** Null for what is no number, or not a finite one. */
+/** Converts a value to a number; null if it is not finite. */
 function numberOf(value: Measured): number | null {
   if (value === null || value === undefined || value === '') return null;
   const number = Number(value);
   return Number.isFinite(number) ? number : null;
 }
 
-/** How many digits behind the point show so many that count; the digits before it are always shown. */
+/** Number of decimals for a number of significant digits. */
 function decimalsFor(amount: number, digits: number): number {
   if (amount === 0) return 0;
   return Math.min(100, Math.max(0, digits - 1 - Math.floor(Math.log10(Math.abs(amount)))));
@@ -251,7 +251,7 @@ function round(value: number, decimals: number): number {
   return Math.round(value * 10 ** decimals) / 10 ** decimals;
 }
 
-/** The smallest distance of two neighbours; 0 where there is none. */
+/** The smallest distance between two ticks; 0 if there is none. */
 function stepOf(ticks: readonly number[]): number {
   const sorted = [...ticks].sort((a, b) => a - b);
   const steps = sorted.slice(1).map((tick, i) => tick - (sorted[i] as number));
@@ -259,7 +259,7 @@ function stepOf(ticks: readonly number[]): number {
   return apart.length === 0 ? 0 : Math.min(...apart);
 }
 
-/** Formatters are slow to make; there are as many as ways to write a number. */
+/** Cached, because formatters are slow to create. */
 const formatters = new Map<string, Intl.NumberFormat>();
 
 function decimal(amount: number | string, most: number, least = 0, isPercent = false): string {
@@ -267,7 +267,7 @@ function decimal(amount: number | string, most: number, least = 0, isPercent = f
   const formatter =
     formatters.get(key) ??
     new Intl.NumberFormat('en-US', {
-      // Makes a hundredth a percent without the noise of a multiplication.
+      // The style `percent` multiplies by 100 without a rounding error.
       style: isPercent ? 'percent' : 'decimal',
       maximumFractionDigits: Math.max(most, least),
       minimumFractionDigits: least,
@@ -277,6 +277,6 @@ function decimal(amount: number | string, most: number, least = 0, isPercent = f
   return isPercent ? text.replace('%', '') : text;
 }
 
-/** A title within a sentence; names keep their capitals. */
+/** A title for use within a sentence: lower case, except for names. */
 export const inSentence = (title: string): string =>
   /^(?:[A-Z]{2}|Ethereum)/.test(title) ? title : title.charAt(0).toLowerCase() + title.slice(1);

@@ -2,7 +2,7 @@ import { clampDay } from '../../../infra/clickhouse/date-range.ts';
 import { DAY_MS, isoDay } from '../../../infra/days.ts';
 import type { Period, SeriesAnswer } from './chart-state.ts';
 
-/** Days, weeks or months that follow each other. Weeks begin on Monday; all is UTC. */
+/** Consecutive days, weeks or months in UTC. Weeks start on Monday. */
 export interface Periods {
   readonly per: Period;
   /** First day of the first period. */
@@ -18,13 +18,13 @@ const timeOf = (day: string): number => Date.parse(`${day}T00:00:00Z`);
 
 export const addDays = (day: string, days: number): string => isoDay(timeOf(day) + days * DAY_MS);
 
-/** The periods that hold the days from `from` to `until`, both inclusive, as far as the store has dates. */
+/** The periods of the days from `from` to `until`, both inclusive, within the date range of ClickHouse. */
 export function periodsOf(per: Period, from: string, until: string): Periods {
   const start = periodStart(per, clampDay(from));
   return { per, start, count: Math.max(0, distance(per, start, clampDay(until)) + 1) };
 }
 
-/** First day of the period that a day belongs to. */
+/** First day of the period of a day. */
 function periodStart(per: Period, day: string): string {
   if (per === 'day') return day;
   if (per === 'month') return `${day.slice(0, 8)}01`;
@@ -32,7 +32,7 @@ function periodStart(per: Period, day: string): string {
   return isoDay(time - ((((time - MONDAY_MS) % WEEK_MS) + WEEK_MS) % WEEK_MS));
 }
 
-/** Periods between a first day of one and any day. */
+/** Number of periods from the start of a period to a day. */
 function distance(per: Period, start: string, day: string): number {
   if (per === 'month') {
     const months = (text: string) => Number(text.slice(0, 4)) * 12 + Number(text.slice(5, 7));
@@ -41,10 +41,10 @@ function distance(per: Period, start: string, day: string): number {
   return Math.floor((timeOf(day) - timeOf(start)) / (per === 'day' ? DAY_MS : WEEK_MS));
 }
 
-/** The place of the period of a day; negative or beyond the last one when it is outside. */
+/** Index of the period of a day. It may be negative or beyond the last one. */
 export const placeOf = ({ per, start }: Periods, day: string): number => distance(per, start, day);
 
-/** First day of a period by its place. */
+/** First day of the period with this index. */
 export function dayAt({ per, start }: Periods, place: number): string {
   if (per !== 'month') return addDays(start, place * (per === 'day' ? 1 : 7));
   const months = Number(start.slice(0, 4)) * 12 + Number(start.slice(5, 7)) - 1 + place;

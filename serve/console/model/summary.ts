@@ -2,18 +2,18 @@ import type { SeriesData } from './chart-state.ts';
 import { type Drawing, type DrawnSeries, periodName, type Values } from './drawing.ts';
 import { formatExact, formatShort } from './format.ts';
 
-/** A drawn series in words, for readers who do not see it: its ends, and its lowest and highest value. */
+/** Describes a series for screen readers: its first, last, lowest and highest value. */
 export function summaryOf({ data, values, axis }: DrawnSeries, { times, per, axes }: Drawing): string {
   const at = placesOf(values);
   if (at === null) return `${data.title}: no values.`;
-  const { unit, token } = toldUnit(data, axes[axis]);
+  const { unit, token } = displayUnit(data, axes[axis]);
   const point = (place: number) =>
     `${formatExact(values[place], unit, token)} (${periodName(times[place] ?? 0, per)})`;
   const lack = at.missing === 0 ? '' : ` ${at.missing} of ${values.length} without a value.`;
   return `${data.title}: first ${point(at.first)}, last ${point(at.last)}, lowest ${point(at.low)}, highest ${point(at.high)}.${lack}`;
 }
 
-/** Where a series begins, ends, and is lowest and highest; null if it has no values. */
+/** Indexes of the first, last, lowest and highest value; null if there are no values. */
 function placesOf(values: Values) {
   let [first, last, low, high, missing] = [-1, -1, -1, -1, 0];
   for (let i = 0; i < values.length; i++) {
@@ -30,26 +30,23 @@ function placesOf(values: Values) {
   return first < 0 ? null : { first, last, low, high, missing };
 }
 
-/** A period that is not over counts where there is no other. */
+/** The last value of a finished period, or else of a provisional one. */
 const newestOf = (values: Values, provisional: number): number | null | undefined =>
   lastKnown(values.slice(0, provisional)) ?? lastKnown(values);
 
 const lastKnown = (values: Values) => values.findLast((value) => value !== null);
 
-/** The unit of a value that is told: that of its axis, with its own token. */
-export function toldUnit(data: SeriesData, axis: Drawing['axes'][number] | undefined) {
+/** The unit in which a value is shown: that of its axis, with its own token. */
+export function displayUnit(data: SeriesData, axis: Drawing['axes'][number] | undefined) {
   const unit = axis?.unit ?? data.unit;
   return { unit, token: unit === data.unit ? data.token : null };
 }
 
-/**
- * The value of a series beside its name in the legend: at a period, or else that of the newest period that is over.
- * Empty if it is not drawn.
- */
+/** The legend value of a series: at a period, or else of the last finished period. Empty if it is not drawn. */
 export function legendValue({ series, axes, provisional }: Drawing, id: string, at: number | null): string {
   const one = series.find(({ data }) => data.id === id);
   if (one === undefined) return '';
   const value = at === null ? newestOf(one.values, provisional) : one.values[at];
-  const { unit, token } = toldUnit(one.data, axes[one.axis]);
+  const { unit, token } = displayUnit(one.data, axes[one.axis]);
   return formatShort(value, unit, token);
 }

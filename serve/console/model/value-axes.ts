@@ -1,9 +1,9 @@
-/** The axes of values: how far they reach, and what they count. */
+/** Ranges and titles of the value axes. */
 import type { ChartStyle } from './chart-state.ts';
 import type { Drawing } from './drawing.ts';
 import { unitOf } from './format.ts';
 
-/** Lowest and highest value of an axis: zero is part of it, unless that would press everything to one edge. */
+/** The range of an axis. It includes zero, unless all values are far from zero. */
 export function extentOf(low: number, high: number, style: ChartStyle): readonly [number, number] {
   if (style === 'share') return [0, 1];
   if (low === high) return low === 0 ? [0, 1] : low > 0 ? [0, low * 2] : [low * 2, 0];
@@ -13,10 +13,10 @@ export function extentOf(low: number, high: number, style: ChartStyle): readonly
   return [low < 0 ? low - pad : 0, high > 0 ? high + (high - Math.min(0, low)) * 0.04 : 0];
 }
 
-/** What the numbers of each axis count, the left one first; empty where they say so themselves. */
+/** The titles of the axes, the left one first. Empty if the labels contain the unit. */
 export function axisNames({ axes, series, isIndexed, isLogarithmic }: Drawing): readonly string[] {
   return axes.map(({ unit, token }, axis) => {
-    // Labels in dollars say so themselves.
+    // Dollar labels contain the unit.
     const own = isIndexed ? 'first value = 100' : unit === 'usd' ? '' : unitOf(unit, token);
     const titles = series.filter((one) => one.axis === axis).map(({ data }) => data.title);
     const name =

@@ -10,7 +10,7 @@ import { tileFigures, tilesAsOf } from '../charts/tile.ts';
 import { moment } from '../lists/cells.ts';
 import type { SeriesAnswer } from '../model/chart-state.ts';
 import { addDays } from '../model/periods.ts';
-import { drawnColumnOf, drawnMetrics, fullTitle, type Line } from '../series/drawn.ts';
+import { chartColumnOf, chartMetrics, fullTitle, type Line } from '../series/chart-metrics.ts';
 import { chainName, relayName } from '../series/names.ts';
 import { behind } from './chains.ts';
 import { type ConsolePages, sendPublicPage, storeOf } from './console-pages.ts';
@@ -31,11 +31,11 @@ export function serveChain(pages: FastifyInstance, sources: ConsolePages): void 
     const store = await storeOf(sources, request, reply);
     await freshness.refresh();
     const facts = freshness.chains.find((one) => one.chain === chain && one.relay_chain === relay_chain);
-    const lines = drawnMetrics
+    const lines = chartMetrics
       .filter(({ endpoint }) => endpoint.relays.some((relay) => relay === relay_chain))
       .filter(({ parts }) => parts.length === 0)
       .map(
-        (metric): Line => ({ metric, column: drawnColumnOf(metric, null), relay_chain, chain, parts: [] }),
+        (metric): Line => ({ metric, column: chartColumnOf(metric, null), relay_chain, chain, parts: [] }),
       );
     const [daily, monthly] = [
       lines.filter(({ metric }) => !metric.isMonthly),

@@ -7,7 +7,7 @@ import { formatShort } from '../model/format.ts';
 import { chainName, relayName } from '../series/names.ts';
 import { type ConsolePages, sendPublicPage } from './console-pages.ts';
 
-/** Every chain that has blocks, with how fresh and whole it is. */
+/** The list of chains with blocks: range, lag and gaps. */
 export function serveChainList(pages: FastifyInstance, sources: ConsolePages): void {
   pages.get('/chains', async (_, reply) => {
     const { freshness, series } = sources;
@@ -45,6 +45,6 @@ export function chainsTable(chains: readonly ChainFacts[], now: number): Html {
 const RELAYS = ['polkadot', 'kusama', 'solo', 'westend'];
 const relayOrder = ({ relay_chain }: ChainFacts): number => RELAYS.indexOf(relay_chain);
 
-/** A clock that is behind the chain makes no negative age. */
+/** The age of a block; never negative, even if the clock is behind. */
 export const behind = (newest: number, now: number): string =>
   formatShort(Math.max(0, (now - newest) / 1000), 'seconds');

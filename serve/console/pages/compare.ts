@@ -2,27 +2,34 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { didYouMean } from '../../../infra/nearest-name.ts';
 import type { QueryStore } from '../../http/readers.ts';
 import { html } from '../../pages/html.ts';
-import { colourPlaces, rankOfAny } from '../charts/colours.ts';
+import { assignColours, hashRank } from '../charts/colours.ts';
 import { controls } from '../charts/controls.ts';
 import { chartSection, seriesUrl } from '../charts/section.ts';
 import { daysOf } from '../charts/selection.ts';
 import { downloads, snippets } from '../charts/snippets.ts';
 import { chartStateOf, hiddenIn, SERIES_MAX } from '../model/chart-state.ts';
-import { type DrawnMetric, drawnMetrics, fullTitle, type Line, lineId, lineOf } from '../series/drawn.ts';
+import {
+  type ChartMetric,
+  chartMetrics,
+  fullTitle,
+  type Line,
+  lineId,
+  lineOf,
+} from '../series/chart-metrics.ts';
 import { chainName, lineName, seriesNames } from '../series/names.ts';
 import type { SeriesReader } from '../series/series.ts';
 import { type ConsolePages, queryOf, sendPublicPage, storeOf } from './console-pages.ts';
 
-/** What is compared when an address names nothing. */
+/** The default comparison. */
 const USUAL = [
   'daily-tps.num_transactions_combined@polkadot/ecosystem',
   'daily-tps.num_transactions_combined@kusama/ecosystem',
 ];
 
-/** Lines of parts are brought along from the page of their metric, where these can be chosen. */
-const wholeChains = drawnMetrics.filter(({ parts }) => parts.length === 0);
+/** Metrics that can be added here. Lines of parts can only be selected on the page of their metric. */
+const wholeChains = chartMetrics.filter(({ parts }) => parts.length === 0);
 
-/** The lines that the address of the page compares. */
+/** Reads the lines that the URL compares. */
 async function comparisonOf(
   { series, freshness }: Pick<ConsolePages, 'series' | 'freshness'>,
   request: FastifyRequest,
@@ -51,24 +58,24 @@ async function comparisonOf(
     freshness.chains.map((one) => one.days[0]),
   );
   const answer = await series.read(store, lines, state.per, days);
-  const colours = colourPlaces(lines.map(lineId), rankOfAny);
+  const colours = assignColours(lines.map(lineId), hashRank);
   return { state, hidden, lines, unknown, days, answer: { ...answer, colours } };
 }
 
 const ID_CHARS_SHOWN = 100;
-/** So many series of an address are looked up, in the hope of as many as a chart has. */
+/** Most series ids of a URL that are looked up; some may have no rows. */
 const IDS_MAX = 2 * SERIES_MAX;
 const isLine = (line: Line | string): line is Line => typeof line !== 'string';
 
-/** The line of each id that has rows; of any other, what a visitor reads in its place. */
+/** The line of each id, or a warning if it is invalid or has no rows. */
 async function linesOf(
   ids: readonly string[],
   series: SeriesReader,
   store: QueryStore,
 ): Promise<(Line | string)[]> {
-  // Series of one metric share what is read of it.
-  const ofMetric = new Map<DrawnMetric, ReturnType<SeriesReader['linesOf']>>();
-  const knownOf = (metric: DrawnMetric) => {
+  // The lines of each metric are read once.
+  const ofMetric = new Map<ChartMetric, ReturnType<SeriesReader['linesOf']>>();
+  const knownOf = (metric: ChartMetric) => {
     const known = ofMetric.get(metric) ?? series.linesOf(store, metric);
     ofMetric.set(metric, known);
     return known;
@@ -88,13 +95,13 @@ async function linesOf(
 
 const SEVERAL = 'Comparison';
 
-/** What is compared, where that is one thing: the names of the series do not say it then. */
+/** The title of the compared column if there is only one, because the series names then omit it. */
 export function comparisonTitle(lines: readonly Line[]): string {
   const [column, ...others] = new Set(lines.map((line) => line.column));
   return column === undefined || others.length > 0 ? SEVERAL : column.shown.title;
 }
 
-/** Lines of any metrics and chains in one chart; of two units, each has an axis. */
+/** Serves the comparison page: lines of any metrics and chains in one chart. */
 export function serveCompare(pages: FastifyInstance, sources: ConsolePages): void {
   pages.get('/compare', async (request, reply) => {
     const { origin, freshness } = sources;

@@ -6,29 +6,29 @@ import type { Freshness } from '../../metrics/freshness.ts';
 import type { Page } from '../../pages/page.ts';
 import type { SeriesReader } from '../series/series.ts';
 
-/** What each page of the metrics is given. */
+/** Dependencies of each page of the metrics. */
 export interface ConsolePages {
   readonly readers: Readers;
   readonly registry: Registry;
   readonly freshness: Freshness;
   readonly series: SeriesReader;
   readonly accounts: Accounts;
-  /** The address of the service, without a slash at its end. */
+  /** The public URL of the service, without a trailing slash. */
   readonly origin: () => string;
 }
 
-/** The store as the caller of a page may use it. */
+/** The store, limited to the budget of the caller. */
 export const storeOf = async (
   { readers }: ConsolePages,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<QueryStore> => (await readers.open(request, reply)).store();
 
-/** The parameters of an address as they were written: a name may stand several times. */
+/** The query parameters of a URL; names may be repeated. */
 export const queryOf = ({ url }: FastifyRequest): URLSearchParams =>
   new URLSearchParams(url.split('?', 2)[1] ?? '');
 
-/** The parameters of an address with their question mark; empty where there are none. */
+/** The query string of a URL with its question mark; empty if there is none. */
 export function searchOf({ url }: FastifyRequest): string {
   const search = url.split('?', 2)[1];
   return search === undefined ? '' : `?${search}`;

@@ -4,18 +4,18 @@ import { html } from '../../pages/html.ts';
 import { chartSection } from '../charts/section.ts';
 import { namedIn, select } from '../charts/selection.ts';
 import { chartStateOf, hiddenIn } from '../model/chart-state.ts';
-import { drawnColumnOf, drawnMetric } from '../series/drawn.ts';
+import { chartColumnOf, chartMetric } from '../series/chart-metrics.ts';
 import { type ConsolePages, queryOf, searchOf, sendPublicPage, storeOf } from './console-pages.ts';
 
-/** A chart alone, for a frame in a page of somebody else: the only pages that may be framed. */
+/** A chart for an `<iframe>` on other sites. No other pages may be framed. */
 export function serveEmbed(pages: FastifyInstance, sources: ConsolePages): void {
   pages.get<{ Params: { metric: string } }>('/embed/:metric', async (request, reply) => {
     const { series, origin } = sources;
-    const metric = drawnMetric(request.params.metric);
+    const metric = chartMetric(request.params.metric);
     if (metric === undefined)
       throw new HttpError('not_found', `There is no chart of ${request.params.metric.slice(0, 100)}.`);
     const query = queryOf(request);
-    const column = drawnColumnOf(metric, query.get('column'));
+    const column = chartColumnOf(metric, query.get('column'));
     const store = await storeOf(sources, request, reply);
     const state = chartStateOf(query);
     const { lines, days, answer, unknown, ...chosen } = await select(series, store, {

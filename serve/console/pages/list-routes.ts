@@ -13,10 +13,10 @@ import { governance } from '../lists/governance.ts';
 import { sendRevenue } from '../lists/revenue.ts';
 import { sendTable } from '../lists/table-page.ts';
 
-/** Open at once, of one caller at most a quarter; beyond that pages say that they are not live. */
+/** Most live pages, of which one caller may have a quarter; further pages are not live. */
 const LIVE_LISTENERS_MAX = 200;
 
-/** Serves the pages of records: tables with their filters, and a page for each thing that has one. */
+/** Serves the list pages and the detail pages of records. */
 export function serveLists(pages: FastifyInstance, of: ListPages): void {
   const visit = async (request: FastifyRequest, reply: FastifyReply): Promise<ListVisit> => ({
     ...of,

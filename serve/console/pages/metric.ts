@@ -13,17 +13,23 @@ import { namedIn, type Selection, select } from '../charts/selection.ts';
 import { downloads, snippets } from '../charts/snippets.ts';
 import { type ChartState, chartQuery, chartStateOf, DEFAULT_STATE, hiddenIn } from '../model/chart-state.ts';
 import { inSentence } from '../model/format.ts';
-import { type DrawnColumn, type DrawnMetric, drawnColumnOf, drawnMetric, lineId } from '../series/drawn.ts';
+import {
+  type ChartColumn,
+  type ChartMetric,
+  chartColumnOf,
+  chartMetric,
+  lineId,
+} from '../series/chart-metrics.ts';
 import { type ConsolePages, queryOf, searchOf, sendPublicPage, storeOf } from './console-pages.ts';
 import { type ShownMetric, shownMetric } from './shown-metrics.ts';
 
-/** The page of a metric: its chart, the ways to take the values along, and its definition. */
+/** Serves the page of a metric: its chart, downloads, snippets and definition. */
 export function serveMetricPage(pages: FastifyInstance, sources: ConsolePages): void {
   pages.get<{ Params: { metric: string } }>('/charts/:metric', async (request, reply) => {
     const shown = shownMetric(request.params.metric);
     if (shown === undefined)
       throw new HttpError('not_found', `No metric is called ${request.params.metric.slice(0, 100)}.`);
-    const drawn = drawnMetric(shown.id);
+    const drawn = chartMetric(shown.id);
     const { metric } = shown;
     const store = await storeOf(sources, request, reply);
     const body = html`<p class="trail"><a href="/charts">Metrics</a> › <a href="/charts#${metric.domain}">${METRIC_DOMAINS[metric.domain]}</a></p>
@@ -39,7 +45,7 @@ ${definition(shown)}`;
     });
   });
   pages.get<{ Params: { metric: string } }>('/charts/:metric/grafana.json', async (request, reply) => {
-    const metric = drawnMetric(request.params.metric);
+    const metric = chartMetric(request.params.metric);
     if (metric === undefined) return reply.callNotFound();
     const { lines } = await selectionOf(sources, request, metric, await storeOf(sources, request, reply));
     return reply
@@ -53,17 +59,17 @@ interface Shown extends Selection {
   readonly hidden: ReadonlySet<string>;
 }
 
-/** The lines that the address of a page names. */
+/** Reads the lines that the URL of a page selects. */
 async function selectionOf(
   { series }: Pick<ConsolePages, 'series'>,
   request: FastifyRequest,
-  metric: DrawnMetric,
+  metric: ChartMetric,
   store: Parameters<typeof select>[1],
 ): Promise<Shown> {
   const query = queryOf(request);
-  // Chains have tokens of their own, which only their value in USD compares.
+  // Chains have different tokens, so only values in USD are comparable.
   const state = chartStateOf(query, { ...DEFAULT_STATE, money: 'usd' });
-  const column = drawnColumnOf(metric, query.get('column'));
+  const column = chartColumnOf(metric, query.get('column'));
   const selection = await select(series, store, { metric, column, state, named: namedIn(query) });
   return { ...selection, state, hidden: hiddenIn(query) };
 }
@@ -100,21 +106,21 @@ ${lines.length > 0 && html`<div class="take">${downloads(source)}<p class="actio
 </div>`;
 }
 
-/** Tokens of different chains do not add up, those of the parts of one do. */
-const isOneToken = ({ parts }: DrawnMetric, { shown }: DrawnColumn): boolean =>
+/** Whether all lines are in the same token, as for the parts of one chain. */
+const isOneToken = ({ parts }: ChartMetric, { shown }: ChartColumn): boolean =>
   parts.length > 0 && shown.unit === 'native';
 
-/** What tells the lines of a chain apart: `Kind of vote, side`. */
-function titleOf({ parts, metric }: DrawnMetric): string {
+/** The titles of the part columns: `Kind of vote, side`. */
+function titleOf({ parts, metric }: ChartMetric): string {
   const titles = parts.map((name) => displayOf(metric.columns[name] as Column).title);
   return titles.map((title, i) => (i === 0 ? title : inSentence(title))).join(', ');
 }
 
-/** A column, or the one in native tokens whose twin in USD it is. */
-const baseOf = ({ columns }: DrawnMetric, column: DrawnColumn): DrawnColumn =>
+/** The native column of a USD column; any other column itself. */
+const baseOf = ({ columns }: ChartMetric, column: ChartColumn): ChartColumn =>
   columns.find(({ name }) => `${name}_usd` === column.name) ?? column;
 
-function optionsOf(metric: DrawnMetric, column: DrawnColumn) {
+function optionsOf(metric: ChartMetric, column: ChartColumn) {
   const shown = metric.columns.filter((one) => baseOf(metric, one) === one || one === column);
   return [...new Set(shown.map((one) => baseOf(metric, one)))].map(({ name, shown: { title } }) => ({
     value: name,
@@ -133,12 +139,12 @@ const MERGED: Readonly<Record<Merge, string>> = {
 
 function withoutChart({ metric, endpoint, list }: ShownMetric): Html {
   const path = html`<code>${endpoint.path}</code>`;
-  // Without the parameters that it needs the path refuses the request.
+  // The path rejects requests without its required parameters.
   const needsMore =
     endpoint.dates?.required || Object.values(endpoint.filters ?? {}).some(({ required }) => required);
   const api = needsMore ? path : html`<a href="${endpoint.path}?limit=100">${path}</a>`;
   const reason = metric.key.includes('date')
-    ? 'Each day of this metric has a row for every account: their lines would be thousands.'
+    ? 'This metric has no chart, because it has a row for every account and day.'
     : 'This metric is a list, not a line over time.';
   return html`<div class="card"><p>${reason} Its rows by the API: ${api}.</p>
 ${list !== undefined && html`<p class="actions"><a class="button" href="${list}">Open the list</a></p>`}</div>`;
@@ -181,7 +187,7 @@ const withCode = (text: string): Html[] =>
   text.split('`').map((part, i) => (i % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
 
 /** Text in which columns are called by their titles. */
-const withTitles = (text: string, { metric: { columns } }: DrawnMetric): string =>
+const withTitles = (text: string, { metric: { columns } }: ChartMetric): string =>
   text.replaceAll(/\b[a-z]+(?:_[a-z0-9]+)+\b/g, (name) => {
     const column = columns[name];
     if (column === undefined) return name;

@@ -10,7 +10,7 @@ import { listTable } from '../lists/table-parts.ts';
 
 const ROWS = 5;
 
-/** Lists whose newest rows the first page shows, with the columns that say most. */
+/** Lists on the overview page, with their most important columns. */
 const LISTS: readonly { readonly page: ListPage; readonly columns: readonly string[] }[] = [
   { page: referenda, columns: ['referendum_index', 'outcome', 'origin'] },
   { page: purchases, columns: ['timestamp', 'purchase_type', 'price'] },

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { type Html, html } from '../../pages/html.ts';
-import { changeOf } from '../charts/change.ts';
+import { relativeChange } from '../charts/relative-change.ts';
 import { chartSection, lastOf } from '../charts/section.ts';
 import { select } from '../charts/selection.ts';
 import { tileFigures, tilesAsOf } from '../charts/tile.ts';
@@ -9,13 +9,13 @@ import type { SeriesAnswer, SeriesData } from '../model/chart-state.ts';
 import { DEFAULT_STATE } from '../model/chart-state.ts';
 import { formatShort } from '../model/format.ts';
 import { addDays } from '../model/periods.ts';
-import { type DrawnColumn, type Line, lineOf } from '../series/drawn.ts';
+import { type ChartColumn, type Line, lineOf } from '../series/chart-metrics.ts';
 import { chainName } from '../series/names.ts';
 import { chainsTable } from './chains.ts';
 import { type ConsolePages, sendPublicPage } from './console-pages.ts';
 import { news } from './news.ts';
 
-/** What the first page shows of each ecosystem. */
+/** Tiles of each ecosystem. */
 const TILES = [
   'daily-tps.num_transactions_combined',
   'daily-summary.num_accounts_active_signed_combined',
@@ -36,7 +36,7 @@ const tiles: readonly Line[] = ECOSYSTEMS.flatMap((of) =>
   }),
 );
 
-/** The first page: what is going on, at a glance. */
+/** Serves the overview page. */
 export function serveOverview(
   pages: FastifyInstance,
   sources: ConsolePages & { readonly listReader: ListReader },
@@ -55,7 +55,7 @@ export function serveOverview(
     const body = html`<h1>Exact metrics of Polkadot, Kusama and their chains</h1>
 <p class="lead">Computed from raw blocks, with every definition and every gap shown.<br><a href="/charts">All metrics</a> · <a href="/docs">API</a> · <a href="/profile/keys">Get an API key</a></p>
 ${ECOSYSTEMS.map((of) => tilesOf(of, answer))}
-${answer.series.some(({ values }) => lastOf(values) !== null) && html`<p class="hint under-tiles">${tilesAsOf(answer)} Changes are from the mean of the 7 and 30 days before to that of the newest 7 and 30.</p>`}
+${answer.series.some(({ values }) => lastOf(values) !== null) && html`<p class="hint under-tiles">${tilesAsOf(answer)} Changes compare the mean of the last 7 or 30 days with that of the 7 or 30 days before.</p>`}
 <div class="card"><h2><a href="/charts/${first.metric.id}?${String(new URLSearchParams(columnOf(first.column)))}">${first.column.shown.title}</a></h2>
 ${chartSection({
   title: first.column.shown.title,
@@ -94,11 +94,11 @@ function tile(one: SeriesData, of: string, answer: SeriesAnswer): Html {
   ) as Line;
   return html`<li><a class="tile" href="/charts/${metric.id}?${String(new URLSearchParams({ ...columnOf(column), chain: of }))}">
 ${tileFigures(one.title, one, answer)}
-<span class="changes">${change(changeOf(one.values, 7), '7 d')}${change(changeOf(one.values, 30), '30 d')}</span></a></li>`;
+<span class="changes">${change(relativeChange(one.values, 7), '7 d')}${change(relativeChange(one.values, 30), '30 d')}</span></a></li>`;
 }
 
 /** Columns in USD are shown by their twin in native tokens and the choice of money. */
-const columnOf = ({ name }: DrawnColumn): Record<string, string> => ({
+const columnOf = ({ name }: ChartColumn): Record<string, string> => ({
   column: name,
   ...(name.endsWith('_usd') && { money: 'usd' }),
 });

@@ -20,7 +20,7 @@ interface Found {
   readonly kind: string;
 }
 
-/** Finds metrics, chains, contracts by address, referenda by number, guides by their text, and areas of the site. */
+/** Serves the search: metrics, chains, contracts by address, referenda by number, guides by text, and site sections. */
 export function serveSearch(pages: FastifyInstance, sources: ConsolePages): void {
   const guides = [...readGuides().values()].flat();
   pages.get('/search', async (request, reply) => {

@@ -42,7 +42,7 @@ export const shownMetrics: readonly ShownMetric[] = metrics.flatMap((metric) =>
 
 export const shownMetric = (id: string): ShownMetric | undefined => shownMetrics.find((one) => one.id === id);
 
-/** What a metric reads that is no metric, followed through those that are. */
+/** The raw tables that a metric reads, directly or through other metrics. */
 function rawTablesOf(metric: Metric): Set<string> {
   const direct =
     metric.materialized === false

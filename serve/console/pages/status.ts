@@ -25,7 +25,7 @@ const WHY: Readonly<Record<PendingReason, string>> = {
   failed: 'its computation failed',
 };
 
-/** So old may be what a visitor sees: it takes longer to read than any other page. */
+/** How long the status is cached, because it is the slowest page. */
 const AGE_MS_MAX = 2000;
 
 /** Serves how far each chain is stored and each metric computed, and what went wrong. */
@@ -54,15 +54,15 @@ type ChainGaps = Pick<
   'relay_chain' | 'chain' | 'missing_blocks' | 'missing_days' | 'days_without_price'
 >;
 
-export interface ToldStatus {
+export interface StatusContent {
   readonly now: SystemStatus;
   readonly gaps: readonly ChainGaps[];
-  /** Drawn once for all who ask: it takes longer than the rest of the page. */
+  /** Cached with the status, because drawing is slow. */
   readonly strips: Html | false;
 }
 
-/** What everybody may know; an operator also reads why computations fail. */
-export function statusBody({ now, gaps, strips }: ToldStatus, isOperator: boolean): Html {
+/** The status page. Only operators see why computations fail. */
+export function statusBody({ now, gaps, strips }: StatusContent, isOperator: boolean): Html {
   return html`<h1>Status</h1>
 <p class="lead">How far each chain is stored, what is missing, and what is still being computed. The same as data: <a href="/api/status">status</a>, <a href="/api/coverage">coverage</a>.</p>
 ${summary(now)}
@@ -81,7 +81,7 @@ ${refused(now)}`;
 function summary({ chains, computing, metrics }: SystemStatus): Html {
   const failing = metrics.filter(({ failures }) => failures.length > 0).length;
   if (failing > 0) {
-    return html`<p class="note bad">${failing === 1 ? 'One metric cannot' : `${failing} metrics cannot`} be computed. Their rows are those of the last time that it went well.</p>`;
+    return html`<p class="note bad">${failing === 1 ? 'One metric cannot' : `${failing} metrics cannot`} be computed. Their rows are from the last successful computation.</p>`;
   }
   if (chains.length === 0) {
     return html`<p class="note warn">No chain is stored yet. An operator loads blocks with <code>chain-metrics ingest PATH</code>, or lets the server follow a chain.</p>`;
@@ -92,7 +92,7 @@ function summary({ chains, computing, metrics }: SystemStatus): Html {
   if (waiting > 0) {
     return html`<p class="note warn">${count(waiting)} ${waiting === 1 ? 'day is' : 'days are'} being computed: ${count(computing.windows_done)} of ${count(computing.windows_total)} steps are done.</p>`;
   }
-  return html`<p class="note good">Everything that is stored is computed.</p>`;
+  return html`<p class="note good">All stored data are computed.</p>`;
 }
 
 function figures({ chains, computing, dead_letters }: SystemStatus): Html {
@@ -137,7 +137,7 @@ function chains({ chains }: SystemStatus): Html {
   );
 }
 
-/** Chains whose blocks have no time have no strip. */
+/** Chains whose blocks have no timestamp have no strip. */
 export function stripsOf(
   gaps: readonly ChainGaps[],
   stored: readonly Omit<CoveredDays, 'unpriced'>[],
@@ -225,7 +225,7 @@ function refused(status: SystemStatus): Html {
 ${tableOf('The newest dead letters', ['Received (UTC)', 'File', '#Line', 'Reason'], rows, 'No line was refused.')}`;
 }
 
-/** A table of texts; the title of a column of numbers begins with `#`. */
+/** A table; titles of numeric columns start with `#`. */
 function tableOf(
   caption: string,
   head: readonly string[],

@@ -1,20 +1,20 @@
 import { ECOSYSTEM } from '../../../ingest/chains/ecosystem.ts';
 import type { SeriesData } from '../model/chart-state.ts';
-import { fullTitle, type Line } from './drawn.ts';
+import { fullTitle, type Line } from './chart-metrics.ts';
 
-/** `asset-hub-polkadot` as visitors read it. */
+/** `asset-hub-polkadot` becomes `Asset Hub Polkadot`. */
 const titled = (name: string): string =>
   name.replaceAll(/[-_]+/g, ' ').replaceAll(/(^| )[a-z]/g, (letter) => letter.toUpperCase());
 
 export const relayName = (relay: string): string => (relay === 'solo' ? 'Solo chains' : titled(relay));
 
-/** The name of a chain by `RELAY/CHAIN`. */
+/** The display name of a chain, by `RELAY/CHAIN`. */
 export function chainName(id: string): string {
   const [relay = '', chain = ''] = id.split('/');
   return chain === ECOSYSTEM ? `All of ${relayName(relay)}` : titled(chain);
 }
 
-/** The parts of a series as visitors read them, without characters that are not seen. */
+/** The display name of parts, without invisible characters. */
 export const partName = (parts: readonly string[]): string =>
   parts
     .join(' ')
@@ -23,7 +23,7 @@ export const partName = (parts: readonly string[]): string =>
 
 const PART_CHARS_MAX = 60;
 
-/** What a line is of: a chain, or a part of one. */
+/** The display name of a line: its chain, or its part and chain. */
 export function lineName({ relay_chain, chain, parts }: LineOf): string {
   const name = chainName(`${relay_chain}/${chain}`);
   return parts.length === 0 ? name : `${partName(parts)}, ${name}`;
@@ -32,8 +32,8 @@ export function lineName({ relay_chain, chain, parts }: LineOf): string {
 type LineOf = Pick<SeriesData, 'relay_chain' | 'chain' | 'parts'>;
 
 /**
- * What tells the series of one chart apart: their parts, their chains, and what they show where that differs, with the
- * metric where several have a column of that title.
+ * Distinct names of the series of a chart: part and chain; plus the column if there are several; plus the metric if
+ * several metrics have a column with the same title.
  */
 export function seriesNames(lines: readonly Line[]): string[] {
   const columns = [...new Set(lines.map(({ column }) => column))];

@@ -4,12 +4,12 @@ import type { QueryStore } from '../../http/readers.ts';
 import { allRowsStatement } from '../../metrics/answers.ts';
 import type { Query } from '../../metrics/parameters.ts';
 import { addDays, dayAt, type Periods } from '../model/periods.ts';
-import { type Line, lineId } from './drawn.ts';
+import { type Line, lineId } from './chart-metrics.ts';
 
-/** The values of each line by its id, one for each period, null where there is none. */
+/** Values by the id of the line: one per period, null if unknown. */
 type LineValues = ReadonlyMap<string, readonly (number | null)[]>;
 
-/** What is read in one statement: lines of a metric, of one chain where that decides which of its rows are served. */
+/** Groups lines by statement: per metric, or per metric and chain if `served` depends on the chain. */
 export function statementsOf(lines: readonly Line[]): readonly (readonly Line[])[] {
   const key = ({ metric, chain }: Line) => (metric.metric.servedRows ? `${metric.id}@${chain}` : metric.id);
   return [...Map.groupBy(lines, key).values()];
@@ -40,7 +40,7 @@ type ReadRow = {
   readonly place: number;
 } & Readonly<Record<`value_${number}`, number | null>>;
 
-/** A row for each value of these lines: the statement of a file. */
+/** The statement of a file: one row per value. */
 export function rowsStatement(lines: readonly Line[], over: Over): Sql {
   const { per, start } = over.periods;
   const parts = statementsOf(lines).flatMap((some) =>
@@ -56,7 +56,7 @@ export function rowsStatement(lines: readonly Line[], over: Over): Sql {
 
 const columnsOf = (lines: readonly Line[]) => [...new Set(lines.map(({ column }) => column))];
 
-/** `value_0`, `value_1` and so on of the columns, by line and place of the period. */
+/** Selects the columns as `value_0`, `value_1`, …, by line and index of the period. */
 function statementOf(lines: readonly Line[], { periods, today }: Over): Sql {
   const [first] = lines;
   if (first === undefined) throw new Error('a statement without a line');
@@ -90,11 +90,11 @@ function statementOf(lines: readonly Line[], { periods, today }: Over): Sql {
 const chainOf = ({ relay_chain, chain }: Line): string => `${relay_chain}/${chain}`;
 const keyOf = (line: Line): string => [chainOf(line), line.parts.join('/')].join('/');
 
-/** What tells the lines of a chain apart; empty where it has one line. */
+/** The parts of a line as an SQL array; empty if a chain has one line. */
 export const partsSql = (names: readonly string[]): Sql =>
   sql`[${join(names.map((name) => sql`toString(${ident(name)})`))}]::Array(String)`;
 
-/** Of a chain with lines of many parts only those that are wanted are read. */
+/** Conditions that read only the requested parts. */
 const partsIn = (lines: readonly Line[]): Sql[] =>
   (lines[0]?.metric.parts ?? []).map(
     (name, i) => sql`${ident(name)} IN ${[...new Set(lines.map(({ parts }) => parts[i] ?? ''))]}`,
@@ -105,7 +105,7 @@ const UNITS = { day: raw('DAY'), week: raw('WEEK'), month: raw('MONTH') } as con
 const placeSql = ({ per, start }: Periods, dayColumn: string): Sql =>
   sql`toUInt32(dateDiff(${per}, toDate(${start}), toDate(${ident(dayColumn)})))`;
 
-/** The value of a period. What has no sum over days, such as distinct accounts, is shown as the mean of its days. */
+/** The value of a period. Values that cannot be combined, such as distinct accounts, are averaged over its days. */
 function merged(merge: Merge, name: string, dayColumn: string): Sql {
   const value = sql`toFloat64(${ident(name)})`;
   if (merge === 'sum') return sql`sum(${value})`;

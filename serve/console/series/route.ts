@@ -11,7 +11,7 @@ import { date, requireDateOrder } from '../../metrics/parameters.ts';
 import { RESPONSE_FORMATS } from '../../metrics/response-formats.ts';
 import { PERIODS, SERIES_MAX } from '../model/chart-state.ts';
 import { addDays } from '../model/periods.ts';
-import { LINE_CHARS_MAX, type Line, lineOf } from './drawn.ts';
+import { LINE_CHARS_MAX, type Line, lineOf } from './chart-metrics.ts';
 import { DAYS_MAX, type SeriesReader } from './series.ts';
 
 const DAYS_USUAL = 90;
@@ -24,7 +24,7 @@ const query = z.strictObject({
     )
     .meta({
       description:
-        'a series, as `METRIC.COLUMN@RELAY/CHAIN`: the path of a metric without `/api/`, one of its columns, and a chain. If a metric has several rows for a chain and month, append the values of the columns that distinguish them, as in `monthly-gov-tokens.capital@polkadot/polkadot:direct/aye`. Repeatable',
+        'id of a series, as `METRIC.COLUMN@RELAY/CHAIN`: the path of a metric without `/api/`, one of its columns, and a chain. If a metric has several rows for a chain and month, append the values of the columns that distinguish them, as in `monthly-gov-tokens.capital@polkadot/polkadot:direct/aye`. Repeatable',
       example: ['daily-tps.transactions_per_second@polkadot/polkadot'],
     }),
   start_date: date.optional().describe(`first day; default: ${DAYS_USUAL} days before the last one`),
@@ -69,7 +69,7 @@ const answer = z
   })
   .meta({ id: 'Series' });
 
-/** Serves the lines of charts as columns: ten years of a metric are some kilobytes. */
+/** Serves series of charts in columnar form. */
 export function serveSeries(
   app: FastifyInstance,
   { readers, series }: { readonly readers: Readers; readonly series: SeriesReader },
@@ -120,7 +120,7 @@ export function serveSeries(
   );
 }
 
-/** A day alone is compared with nothing but the data: of a long time the newest days are answered. */
+/** The range of a request. Without an end date, a range that is too long is cut to its newest days. */
 function rangeOf(start: string | undefined, end: string | undefined, today: string) {
   requireDateOrder(start, end);
   const given = start === undefined ? undefined : clampDay(start);

@@ -8,10 +8,10 @@ import type { QueryStore } from '../../http/readers.ts';
 import type { ChainFacts, Freshness } from '../../metrics/freshness.ts';
 import type { Period, SeriesAnswer, SeriesData } from '../model/chart-state.ts';
 import { addDays, dayAt, type Periods, periodsOf, placeOf } from '../model/periods.ts';
-import { type DrawnMetric, type Line, lineId } from './drawn.ts';
+import { type ChartMetric, type Line, lineId } from './chart-metrics.ts';
 import { partsSql, readSeries, rowsStatement, statementsOf } from './read-series.ts';
 
-/** Days from the first to the last, both inclusive. */
+/** A range of days, both inclusive. */
 export interface Days {
   readonly from: string;
   readonly until: string;
@@ -23,12 +23,12 @@ interface SeriesSources {
   readonly freshness: Freshness;
 }
 
-/** Lines of a metric that a chart can choose from: a hundred chains with some parts each. */
+/** Most lines of a metric to choose from: a hundred chains with a few parts each. */
 const LINES_MAX = 1000;
 /** Longest range: about twenty years. */
 export const DAYS_MAX = 7320;
 
-/** A chain that a metric has rows of, or a part of it that has a line of its own. */
+/** A line of a metric: a chain, or a part of a chain. */
 interface MetricLine {
   readonly relay_chain: string;
   readonly chain: string;
@@ -45,7 +45,7 @@ export class SeriesReader {
     this.#sources = sources;
   }
 
-  /** The UTC day of now. */
+  /** The current UTC day. */
   get today(): string {
     return isoDay(this.#sources.clock.now());
   }
@@ -55,7 +55,7 @@ export class SeriesReader {
     return this.#sources.clock.now();
   }
 
-  /** Lines over the same periods. Of a monthly metric, `per` is always `month`. */
+  /** Reads lines over the same periods. If any metric is monthly, `per` is `month`. */
   async read(store: QueryStore, lines: readonly Line[], per: Period, days: Days): Promise<SeriesAnswer> {
     const { registry, freshness } = this.#sources;
     await freshness.refresh();
@@ -80,8 +80,8 @@ export class SeriesReader {
     };
   }
 
-  /** The lines that a metric has rows of, with the day of their first row; the ecosystem last. */
-  linesOf(store: QueryStore, { metric, dayColumn, parts }: DrawnMetric): Promise<readonly MetricLine[]> {
+  /** All lines of a metric, the ecosystem last. */
+  linesOf(store: QueryStore, { metric, dayColumn, parts }: ChartMetric): Promise<readonly MetricLine[]> {
     return store.rows<MetricLine>(
       sql`SELECT relay_chain, chain, ${partsSql(parts)} AS parts, toString(min(toDate(${ident(dayColumn)}))) AS first
         FROM ${metric.table} FINAL WHERE relay_chain IN ${SERVED_RELAYS} GROUP BY relay_chain, chain, parts
@@ -89,7 +89,7 @@ export class SeriesReader {
     );
   }
 
-  /** The same values as a file, one row for each. */
+  /** The same values as a file with one row per value. */
   async file(
     store: QueryStore,
     lines: readonly Line[],
@@ -104,7 +104,7 @@ export class SeriesReader {
 const perOf = (lines: readonly Line[], per: Period): Period =>
   lines.some(({ metric }) => metric.isMonthly) ? 'month' : per;
 
-/** Periods of a line in which heights of its chain are missing; of the ecosystem, heights of any chain. */
+/** Periods with missing heights of the chain; for the ecosystem, of any of its chains. */
 function gapsOf(chains: readonly ChainFacts[], line: Line, periods: Periods): (readonly [number, number])[] {
   const days = chains
     .filter(

@@ -68,7 +68,7 @@ describe('what a chart draws', () => {
       [2, null, 9, null],
       [3, null, 12, null],
     ]);
-    expect(drawing.notes).toEqual(['A sum is not drawn where a part of it has no value.']);
+    expect(drawing.notes).toEqual(['Sums are not drawn for periods in which a series has no value.']);
     // Days of a gap are not known, also before the first value of the range.
     const gone = draw(answer([{ ...late, gaps: [[0, 0]] }, whole]), { style: 'stacked' });
     expect(heights(gone)[1]).toEqual([null, 2, 8, 10]);
@@ -101,7 +101,7 @@ describe('what a chart draws', () => {
     ]);
     const months = draw(answer([series(values)], { per: 'month' }), { isSmoothed: true });
     expect(heights(months)[0]).toEqual(values);
-    expect(months.notes).toEqual(['The mean of 7 days is drawn of days only.']);
+    expect(months.notes).toEqual(['The 7-day mean is available for daily values only.']);
   });
 
   it('has no zero and nothing below it on a logarithmic axis', () => {
@@ -122,7 +122,7 @@ describe('what a chart draws', () => {
       { unit: 'native', token: 'DOT' },
     ]);
     expect(drawing.series.map(({ axis }) => axis)).toEqual([0, 1]);
-    expect(drawing.notes.join(' ')).toMatch(/Not drawn.*: c\. .*no sum/);
+    expect(drawing.notes.join(' ')).toMatch(/Not drawn.*: c\. .*cannot be stacked/);
     expect(draw(mixed, {}, ['m.c@polkadot/a']).series.map(({ data }) => data.chain)).toEqual(['b', 'c']);
     expect(draw(mixed, { isIndexed: true }).series.map(({ axis }) => axis)).toEqual([0, 0, 0]);
   });

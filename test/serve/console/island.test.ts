@@ -104,7 +104,7 @@ describe.runIf(hasChromium)('in Chromium, a chart', () => {
   test('is read with the keyboard alone', async () => {
     await go('chains?range=30d');
     const told = () => plot().getAttribute('aria-valuetext');
-    expect(await told()).toBe('No day is chosen');
+    expect(await told()).toBe('No day selected');
     await plot().focus();
     await page.keyboard.press('End');
     expect(await told()).toMatch(/^30 Jun 2026: Polkadot [\d,]+; Hydration [\d,]+; Moonbeam –$/);
@@ -113,7 +113,7 @@ describe.runIf(hasChromium)('in Chromium, a chart', () => {
     await page.keyboard.press('Home');
     expect(await told()).toMatch(/^1 Jun 2026/);
     await page.keyboard.press('Escape');
-    expect(await told()).toBe('No day is chosen');
+    expect(await told()).toBe('No day selected');
     expect(await page.locator('figure .unseen li').first().textContent()).toMatch(
       /^Polkadot: first .*highest/,
     );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { comparisonTitle } from '../../../serve/console/pages/compare.ts';
-import { type Line, lineOf } from '../../../serve/console/series/drawn.ts';
+import { type Line, lineOf } from '../../../serve/console/series/chart-metrics.ts';
 import { seriesNames } from '../../../serve/console/series/names.ts';
 
 const lines = (...ids: string[]) => ids.map((id) => lineOf(id) as Line);

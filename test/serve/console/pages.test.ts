@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildServer } from '../../../serve/application/compose/compose-server.ts';
 import { heatmaps } from '../../../serve/console/charts/heatmap.ts';
 import { shownMetrics } from '../../../serve/console/pages/shown-metrics.ts';
-import { drawnMetrics, lineId } from '../../../serve/console/series/drawn.ts';
+import { chartMetrics, lineId } from '../../../serve/console/series/chart-metrics.ts';
 import { clockFrom, ingestAndCompute, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 import { recordedLines } from '../../support/recordings.ts';
 
@@ -46,7 +46,7 @@ afterAll(async () => {
 type Row = Readonly<Record<string, string | number | null>>;
 
 describe('the lines of a chart', () => {
-  it.each(drawnMetrics.map((metric) => [metric.id, metric] as const))(
+  it.each(chartMetrics.map((metric) => [metric.id, metric] as const))(
     'have the values that /api/%s answers',
     async (id, metric) => {
       const { dayColumn, columns, isMonthly } = metric;
@@ -179,7 +179,7 @@ describe('the pages of the metrics', () => {
   });
 
   it('say why a metric has no lines, and lead to its list', async () => {
-    expect((await get('/charts/daily-staking-rewards')).body).toContain('a row for every account');
+    expect((await get('/charts/daily-staking-rewards')).body).toContain('a row for every account and day');
     const list = (await get('/charts/coretime-sales')).body;
     expect(list).toContain('href="/coretime">Open the list</a>');
   });
@@ -209,7 +209,7 @@ describe('the pages of the metrics', () => {
     const [, href = ''] =
       /href="([^"]*grafana.json[^"]*)"/.exec((await get(`${path}?chain=polkadot`)).body) ?? [];
     const { panels } = (await get(href.replaceAll('&#38;', '&'))).json();
-    const titles = drawnMetrics
+    const titles = chartMetrics
       .find(({ id }) => id === 'daily-fees')
       ?.columns.map(({ shown }) => shown.title);
     expect(panels.map(({ title }: { title: string }) => title)).toEqual(titles);
@@ -231,8 +231,8 @@ describe('the pages of the metrics', () => {
     const cards = body.match(/<a class="tile".*?<svg/gs) ?? [];
     expect(cards.filter((card) => /\sDOT</.test(card))).toHaveLength(1);
     expect(body).toContain('Daily activity: active accounts');
-    expect(body).toMatch(/Values of \d{4}-\d\d-\d\d, the newest whole day\./);
-    expect((await get('/')).body).toMatch(/Values of \d{4}-\d\d-\d\d, the newest whole day\. Changes/);
+    expect(body).toMatch(/Values of \d{4}-\d\d-\d\d, the last complete day\./);
+    expect((await get('/')).body).toMatch(/Values of \d{4}-\d\d-\d\d, the last complete day\. Changes/);
     const runtime = { ...pipeline.pipeline.runtime, clock: clockFrom('2031-01-01T00:00:00Z') };
     const later = await buildServer({ ...pipeline.pipeline, runtime });
     expect((await later.inject('/chains/polkadot')).body).toContain('No metric of Polkadot has values in');
@@ -284,7 +284,7 @@ describe('the pages of the metrics', () => {
     expect((await get('/search?q=asset hub polkadot')).body).toContain('href="/chains/asset-hub-polkadot"');
     expect((await get('/search?q=%23123')).body).toContain('href="/governance/referenda/polkadot/123"');
     expect((await get('/search?q=staking rewards')).body).toContain(
-      'href="/charts/daily-staking-rewards"><b>Staking rewards</b> <span>Staking</span><small>What each account',
+      'href="/charts/daily-staking-rewards"><b>Staking rewards</b> <span>Staking</span><small>Staking and pool rewards',
     );
     expect((await get('/search?q=<script>')).body).toContain('No results match all of these words');
   });

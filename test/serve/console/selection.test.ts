@@ -3,11 +3,16 @@ import { describe, expect, it } from 'vitest';
 import { chainPicker } from '../../../serve/console/charts/controls.ts';
 import { daysOf, select } from '../../../serve/console/charts/selection.ts';
 import { DEFAULT_STATE, type SeriesData } from '../../../serve/console/model/chart-state.ts';
-import { drawnColumnOf, drawnMetric, type Line, lineId } from '../../../serve/console/series/drawn.ts';
+import {
+  chartColumnOf,
+  chartMetric,
+  type Line,
+  lineId,
+} from '../../../serve/console/series/chart-metrics.ts';
 import type { SeriesReader } from '../../../serve/console/series/series.ts';
 
-const metric = drawnMetric('daily-tps') ?? expect.fail('no such metric');
-const column = drawnColumnOf(metric, 'num_blocks');
+const metric = chartMetric('daily-tps') ?? expect.fail('no such metric');
+const column = chartColumnOf(metric, 'num_blocks');
 const named = { chains: [] as string[], parts: [] };
 const CHAINS = Array.from({ length: 100 }, (_, i) => `chain-${i}`);
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SystemStatus } from '../../../aggregate/status/status.ts';
-import { statusBody, stripsOf, type ToldStatus } from '../../../serve/console/pages/status.ts';
+import { type StatusContent, statusBody, stripsOf } from '../../../serve/console/pages/status.ts';
 import { STATUS_EXAMPLE } from '../../../serve/metrics/catalogue-shapes.ts';
 
 const chain = STATUS_EXAMPLE.chains[0] as SystemStatus['chains'][number];
@@ -8,7 +8,7 @@ const metric = STATUS_EXAMPLE.metrics[0] as SystemStatus['metrics'][number];
 const status = STATUS_EXAMPLE as SystemStatus;
 const SECRET = 'Code: 241 at 10.0.0.7 <script>alert(1)</script>';
 
-const body = (now: SystemStatus, isOperator: boolean, gaps: ToldStatus['gaps'] = []) =>
+const body = (now: SystemStatus, isOperator: boolean, gaps: StatusContent['gaps'] = []) =>
   statusBody({ now, gaps, strips: stripsOf(gaps, STORED, '2026-01-31') }, isOperator).text;
 const STORED: Parameters<typeof stripsOf>[1] = [
   {
@@ -45,7 +45,7 @@ const failing: SystemStatus = {
 describe('the status', () => {
   it('says in a sentence how it is', () => {
     const text = (now: SystemStatus) => body(now, false);
-    expect(text(status)).toContain('Everything that is stored is computed.');
+    expect(text(status)).toContain('All stored data are computed.');
     expect(text({ ...status, chains: [] })).toContain('No chain is stored yet.');
     expect(text({ ...status, computing: { ...status.computing, touched_days_waiting: 1200 } })).toContain(
       '1,200 days are being computed',

@@ -4,7 +4,7 @@ import { inWords, state } from '../cells.ts';
 import type { ListVisit } from '../frame.ts';
 import { bounties, childBounties, governance } from '../governance.ts';
 import { facts } from '../table-parts.ts';
-import { indexOf, nothing, related, relayOf, rowOf, sendDetail } from './detail.ts';
+import { indexOf, notFound, related, relayOf, rowOf, sendDetail } from './detail.ts';
 
 /** A bounty with its child bounties. */
 export async function sendBounty(
@@ -15,7 +15,7 @@ export async function sendBounty(
   const number = indexOf(address.id);
   const wanted = { values: { parent_bounty_id: String(number) }, scope: { relay_chain: relay } };
   const row = await rowOf(visit, bounties, wanted);
-  if (row === null) throw nothing(`Bounty ${number} of ${inWords(relay)} is not stored.`);
+  if (row === null) throw notFound(`Bounty ${number} of ${inWords(relay)} is not stored.`);
   const of = { source: bounties.source, registry: visit.registry };
   const network = inWords(relay);
   return sendDetail(visit, {

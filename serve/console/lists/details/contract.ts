@@ -5,7 +5,7 @@ import { contractList, contracts, contractsWithCode, contractTransactions } from
 import type { ListVisit } from '../frame.ts';
 import { plainText } from '../plain-text.ts';
 import { facts } from '../table-parts.ts';
-import { nothing, related, rowOf, sendDetail } from './detail.ts';
+import { notFound, related, rowOf, sendDetail } from './detail.ts';
 
 /** A contract: how it was deployed, its code, and what called it. */
 export async function sendContract(
@@ -13,14 +13,14 @@ export async function sendContract(
   { chain, address }: { readonly chain: string; readonly address: string },
 ): Promise<FastifyReply> {
   const { registry } = visit;
-  if (!/^0x[0-9a-f]{40}$/.test(address) || registry.find(chain)?.name !== chain) throw nothing();
+  if (!/^0x[0-9a-f]{40}$/.test(address) || registry.find(chain)?.name !== chain) throw notFound();
   const scope = { chain };
   const [deployed, coded] = await Promise.all([
     rowOf(visit, contractList, { values: { addresses: [address] }, scope }),
     rowOf(visit, contractsWithCode, { values: { contract_address: address }, scope }),
   ]);
   if (deployed === null && coded === null)
-    throw nothing(`No contract with this address is stored of ${chain}.`);
+    throw notFound(`No contract with this address is stored of ${chain}.`);
   return sendDetail(visit, {
     section: contracts,
     list: contractList,

@@ -7,12 +7,12 @@ import type { ListPage, ListRow, ListSection } from '../list-page.ts';
 import type { RowsWanted } from '../list-reader.ts';
 import { listTable } from '../table-parts.ts';
 
-/** Rows of a table on the page of one thing; the page of the list has the rest. */
+/** Most rows of a table on a detail page. */
 const ROWS_MAX = 25;
 
 interface DetailOf {
   readonly section: ListSection;
-  /** The page of the list that it is from. */
+  /** The list to which the record belongs. */
   readonly list: ListPage;
   readonly title: string;
   readonly description: string;
@@ -21,7 +21,7 @@ interface DetailOf {
   readonly body: Html;
 }
 
-/** Sends the page of one thing. */
+/** Sends the detail page of a record. */
 export function sendDetail(visit: ListVisit, of: DetailOf): Promise<FastifyReply> {
   const { section, list, title, description, states, body } = of;
   return sendListPage(visit, {
@@ -35,7 +35,7 @@ ${body}`,
   });
 }
 
-/** The one row that an address names. */
+/** The row of a detail page; null if there is none. */
 export async function rowOf(
   visit: ListVisit,
   { source }: ListPage,
@@ -45,17 +45,17 @@ export async function rowOf(
   return rows[0] ?? null;
 }
 
-/** A table of what belongs to a thing, with a link to the list that has all of it. */
+/** A table of related records, with a link to the full list. */
 export async function related(
   visit: ListVisit,
   of: {
     readonly title: string;
     readonly page: ListPage;
     readonly wanted: RowsWanted;
-    /** Columns that say the same on every row. */
+    /** Columns to omit, because they are the same in every row. */
     readonly without: readonly string[];
     readonly empty: string;
-    /** The page of the list; null where it cannot be narrowed to this thing. */
+    /** Link to the filtered list; null if the list has no such filter. */
     readonly all: string | null;
   },
 ): Promise<Html> {
@@ -71,17 +71,17 @@ ${listTable({ source: page.source, columns, rows, registry: visit.registry, capt
 ${next !== null && html`<p class="hint">The ${ROWS_MAX} that come first. ${all !== null && html`<a href="${all}">All of them</a>`}</p>`}</section>`;
 }
 
-/** A whole number of an address. */
+/** Parses an integer of a URL; throws 404. */
 export function indexOf(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw nothing();
+  throw notFound();
 }
 
-/** A relay chain of an address, of those that a list has rows of. */
+/** Validates the relay chain of a URL against those of a list; throws 404. */
 export function relayOf(text: string, { source }: ListPage): string {
   const relay = source.endpoint.relays.find((one) => one === text);
   if (relay !== undefined) return relay;
-  throw nothing(`Rows of this list are of ${source.endpoint.relays.map(inWords).join(', ')}.`);
+  throw notFound(`This list covers only ${source.endpoint.relays.map(inWords).join(', ')}.`);
 }
 
-export const nothing = (what = 'Nothing is stored under this address.') => new HttpError('not_found', what);
+export const notFound = (what = 'Nothing is stored under this address.') => new HttpError('not_found', what);

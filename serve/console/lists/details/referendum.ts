@@ -6,10 +6,10 @@ import { inWords, state } from '../cells.ts';
 import type { ListVisit } from '../frame.ts';
 import { governance, referenda, votes } from '../governance.ts';
 import type { ListRow } from '../list-page.ts';
-import { facts, listTable, turning } from '../table-parts.ts';
-import { indexOf, nothing, relayOf, rowOf, sendDetail } from './detail.ts';
+import { facts, listTable, pagerLinks } from '../table-parts.ts';
+import { indexOf, notFound, relayOf, rowOf, sendDetail } from './detail.ts';
 
-/** A referendum: its result, how it came to it, and who voted how. */
+/** A referendum: its result, timeline, tally and votes. */
 export async function sendReferendum(
   visit: ListVisit,
   address: { readonly relay: string; readonly index: string },
@@ -21,7 +21,7 @@ export async function sendReferendum(
     values: {},
     scope: { relay_chain: relay, condition: sql`referendum_index = ${number}` },
   });
-  if (row === null) throw nothing(`Referendum ${number} of ${inWords(relay)} is not stored.`);
+  if (row === null) throw notFound(`Referendum ${number} of ${inWords(relay)} is not stored.`);
   const of = { source: referenda.source, registry };
   const network = inWords(relay);
   return sendDetail(visit, {
@@ -50,7 +50,7 @@ const FACTS = [
 /** Ayes and nays as parts of one bar. */
 function tally({ approval, ayes }: ListRow): Html {
   if (typeof approval !== 'number') {
-    return html`<p>${ayes === null ? 'No event has told a tally yet.' : 'The newest tally has no votes.'}</p>`;
+    return html`<p>${ayes === null ? 'No tally is stored yet.' : 'The newest tally has no votes.'}</p>`;
   }
   const aye = Math.max(0, Math.min(100, approval * 100));
   const label = `${formatExact(approval, 'ratio')} aye, ${formatExact(1 - approval, 'ratio')} nay`;
@@ -69,7 +69,7 @@ function timeline(row: ListRow): Html {
   const ended =
     row.end_block === null ? [] : [[inWords(String(row.outcome)), 'end_block', 'end_date'] as const];
   const steps = [...STEPS, ...ended].filter(([, block]) => row[block] !== null);
-  if (steps.length === 0) return html`<p class="hint">Only votes or later events of it are stored.</p>`;
+  if (steps.length === 0) return html`<p class="hint">The submission of this referendum is not stored.</p>`;
   return html`<ol class="history">${steps.map(
     ([name, block, day]) =>
       html`<li><b>${name}</b><span>${day !== null && row[day] !== null && html`<time datetime="${String(row[day])}">${String(row[day])}</time>, `}block ${formatExact(Number(row[block]), 'height')}</span></li>`,
@@ -91,5 +91,5 @@ async function votesOf(visit: ListVisit, relay: string, index: number): Promise<
   return html`<section class="part" id="votes"><h2>Votes</h2>
 <p>${votes.lead} <a href="${votes.path}?referendum_index=${index}">Search and download them</a></p>
 ${listTable({ source: votes.source, columns, rows, registry, caption: 'Votes', empty: 'Nobody has voted yet, or the blocks with the votes are not stored.' })}
-${turning({ isFirst: wanted.cursor === undefined, first: `${path}#votes`, next: next && `${path}?${new URLSearchParams({ cursor: next })}#votes` })}</section>`;
+${pagerLinks({ isFirst: wanted.cursor === undefined, first: `${path}#votes`, next: next && `${path}?${new URLSearchParams({ cursor: next })}#votes` })}</section>`;
 }

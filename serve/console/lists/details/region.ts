@@ -5,7 +5,7 @@ import { coretime, regionEvents, regionPath, regions, salePath } from '../coreti
 import type { ListVisit } from '../frame.ts';
 import { type ListPage, type ListRow, sourceOf } from '../list-page.ts';
 import { facts } from '../table-parts.ts';
-import { indexOf, nothing, related, relayOf, rowOf, sendDetail } from './detail.ts';
+import { indexOf, notFound, related, relayOf, rowOf, sendDetail } from './detail.ts';
 
 const history: ListPage = { ...regionEvents, source: sourceOf('/api/coretime-region-history') };
 
@@ -20,11 +20,11 @@ export interface RegionAddress {
 export async function sendRegion(visit: ListVisit, address: RegionAddress): Promise<FastifyReply> {
   const relay = relayOf(address.relay, regions);
   const [begin, core, mask] = [indexOf(address.begin), indexOf(address.core), address.mask];
-  if (!/^0x[0-9a-f]{20}$/.test(mask)) throw nothing();
+  if (!/^0x[0-9a-f]{20}$/.test(mask)) throw notFound();
   const values = { region_begin: String(begin), r_core: String(core), r_mask: mask };
   const wanted = { values, scope: { relay_chain: relay } };
   const row = await rowOf(visit, regions, wanted);
-  if (row === null) throw nothing(`No such region of ${inWords(relay)} is stored.`);
+  if (row === null) throw notFound(`No such region of ${inWords(relay)} is stored.`);
   const network = inWords(relay);
   return sendDetail(visit, {
     section: coretime,

@@ -5,7 +5,7 @@ import { coretime, purchases, renewals, sales } from '../coretime.ts';
 import type { ListVisit } from '../frame.ts';
 import { sourceOf } from '../list-page.ts';
 import { facts } from '../table-parts.ts';
-import { indexOf, nothing, related, relayOf, rowOf, sendDetail } from './detail.ts';
+import { indexOf, notFound, related, relayOf, rowOf, sendDetail } from './detail.ts';
 
 const totals = { ...sales, source: sourceOf('/api/coretime-sale-metrics') };
 
@@ -21,7 +21,7 @@ export async function sendSale(
   const wanted = { values, scope: { relay_chain: relay } };
   const [row, total] = await Promise.all([rowOf(visit, sales, wanted), rowOf(visit, totals, wanted)]);
   if (row === null)
-    throw nothing(`No sale of ${inWords(relay)} that begins with timeslice ${begin} is stored.`);
+    throw notFound(`No sale of ${inWords(relay)} that begins with timeslice ${begin} is stored.`);
   const network = inWords(relay);
   const paid = async (title: string, page: typeof purchases, more: Record<string, string>): Promise<Html> =>
     related(visit, {

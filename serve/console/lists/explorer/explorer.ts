@@ -3,8 +3,8 @@ import type { Registry } from '../../../../ingest/chains/registry.ts';
 import { DOMAINS } from '../../../../ingest/decode/domain.ts';
 import { type Html, html } from '../../../pages/html.ts';
 import { cell, nameOfChain } from '../cells.ts';
+import { type FilterInput, readFilters } from '../filter-input.ts';
 import type { ListVisit } from '../frame.ts';
-import { type GivenFilters, readFilters } from '../given-filters.ts';
 import { type ColumnView, type ListPage, type ListSection, sourceOf } from '../list-page.ts';
 import { sendTable } from '../table-page.ts';
 import { placeOf } from './extrinsic-feeds.ts';
@@ -16,7 +16,7 @@ export const extrinsics: ListPage = {
   tab: 'Extrinsics',
   title: 'Newest extrinsics',
   lead: 'Extrinsics of the 24 hours up to the newest block of a chain, newest first. A batch is listed under the domain that its calls share.',
-  // The chain says which relay chain is meant.
+  // The chain implies the relay chain.
   source: { ...served, filters: served.filters.filter(({ name }) => name !== 'relay_chain') },
   filters: [
     { name: 'chain', label: 'Chain' },
@@ -47,13 +47,13 @@ export const extrinsics: ListPage = {
 const explorer: ListSection = { name: 'Explorer', pages: [extrinsics] };
 const stats = { ...extrinsics, source: sourceOf('/api/explorer/network-stats') };
 
-/** The chain of a page: the one that was chosen, else that of the API. */
-export function chainOf({ typed, faults }: GivenFilters, registry: Registry): string {
+/** The selected chain, or else the default of the API. */
+export function chainOf({ typed, faults }: FilterInput, registry: Registry): string {
   const named = faults.chain === undefined ? registry.find(typed.chain ?? '')?.name : undefined;
   return named ?? extrinsics.source.endpoint.defaults?.chain ?? '';
 }
 
-/** The newest extrinsics of a chain, which a script follows where there is one. */
+/** The newest extrinsics of a chain; `explorer.js` keeps the page up to date. */
 export async function sendExplorer(visit: ListVisit): Promise<FastifyReply> {
   const { registry, request, freshness } = visit;
   const given = readFilters(extrinsics.source, extrinsics.filters ?? [], request.query, registry);

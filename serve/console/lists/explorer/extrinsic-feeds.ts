@@ -5,16 +5,16 @@ import type { ListRow } from '../list-page.ts';
 
 /** A page that follows a chain. */
 interface ExtrinsicListener {
-  /** Whom it is counted for. */
+  /** Key of the caller, for the limit of listeners. */
   readonly caller: string;
   readonly chain: string;
-  /** The newest extrinsic that it has; null when it has none. */
+  /** The newest extrinsic that the page has; null if it has none. */
   readonly after: Place | null;
   /** Called with new ones, oldest first. */
   send(rows: readonly ListRow[]): void;
 }
 
-/** Where an extrinsic stands: height, and place in the block. */
+/** Position of an extrinsic: block number and index in the block. */
 export type Place = readonly [block: number, index: number];
 
 export const placeOf = ({ block_number, extrinsic_index }: ListRow): Place => [
@@ -35,10 +35,7 @@ interface ExtrinsicFeed {
 
 const POLL_MS = 2000;
 
-/**
- * Tells listeners of new extrinsics. Each chain that somebody follows is read once for all of its listeners, and none
- * that nobody follows.
- */
+/** Sends new extrinsics to listeners. A chain with listeners is polled once for all of them; other chains are not polled. */
 export class ExtrinsicFeeds {
   readonly #read: (chain: string, signal: AbortSignal) => Promise<readonly ListRow[]>;
   readonly #listenersMax: number;
@@ -62,11 +59,11 @@ export class ExtrinsicFeeds {
     return this.#count;
   }
 
-  /** Adds a listener; the result removes it. Throws when there are too many. */
+  /** Adds a listener and returns a function that removes it. Throws if there are too many. */
   listen(listener: ExtrinsicListener): () => void {
     const ofCaller = this.#byCaller.get(listener.caller) ?? 0;
     if (this.#count >= this.#listenersMax || ofCaller >= Math.ceil(this.#listenersMax / 4)) {
-      throw new HttpError('unavailable', 'Too many pages follow a chain; reload this one.', RETRY_SOON);
+      throw new HttpError('unavailable', 'Too many live pages are open. Try again later.', RETRY_SOON);
     }
     this.#count++;
     this.#byCaller.set(listener.caller, ofCaller + 1);
@@ -95,7 +92,7 @@ export class ExtrinsicFeeds {
 
   async #follow(chain: string, { listeners, end: { signal } }: ExtrinsicFeed): Promise<void> {
     while (!signal.aborted) {
-      // What a failing store does not tell now, it tells at the next time.
+      // After a failure, the next poll reads the same extrinsics.
       const rows = await this.#read(chain, signal).catch(ignore('explorer.feed', []));
       if (signal.aborted) return;
       const [newest] = rows;

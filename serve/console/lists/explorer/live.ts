@@ -4,20 +4,20 @@ import { decodeAddress } from '../../../../ingest/chains/address.ts';
 import { DOMAINS } from '../../../../ingest/decode/domain.ts';
 import { HttpError } from '../../../http/errors.ts';
 import { callerKey } from '../../../http/readers.ts';
+import { readFilters } from '../filter-input.ts';
 import type { ListPages } from '../frame.ts';
-import { readFilters } from '../given-filters.ts';
 import type { ListRow } from '../list-page.ts';
 import { listRow } from '../table-parts.ts';
 import { chainOf, extrinsics } from './explorer.ts';
 import { ExtrinsicFeeds, type Place, placeOf } from './extrinsic-feeds.ts';
 
-/** Rows that are read at a time: what a page has missed beyond that, it gets by a reload. */
+/** Most rows per poll. A page that missed more must be reloaded. */
 const ROWS_MAX = 100;
-/** Proxies close connections on which nothing is said for a minute. */
+/** Proxies close connections that are idle for a minute. */
 const HEARTBEAT_MS = 15_000;
-/** Then the browser connects again, perhaps with another server. */
+/** Maximum duration of a stream; then the browser reconnects, perhaps to another server. */
 const LIFE_MS = 15 * 60_000;
-/** What may wait for a reader that takes nothing. */
+/** Most buffered bytes for a client that does not read. */
 const WAITING_BYTES_MAX = 512 * 1024;
 
 /** Serves new extrinsics as server-sent events: rows of the table of the page, in HTML. */
@@ -35,7 +35,7 @@ export function serveLive(pages: FastifyInstance, of: ListPages & { readonly lis
     for (const stream of streams) stream.end();
   });
   pages.get('/explorer/live', async (request, reply) => {
-    // Of who has left by now no end would be told.
+    // A client that has disconnected already emits no `close`.
     if (reply.raw.closed) throw new HttpError('unavailable', 'The caller hung up.');
     const given = readFilters(extrinsics.source, extrinsics.filters ?? [], request.query, registry);
     const isWanted = filterOf(given.typed);
@@ -65,14 +65,14 @@ export function serveLive(pages: FastifyInstance, of: ListPages & { readonly lis
       reply
         .type('text/event-stream; charset=utf-8')
         .header('cache-control', 'no-store')
-        // Otherwise nginx keeps what it has until it is much.
+        // Without this, nginx buffers the events.
         .header('x-accel-buffering', 'no')
         .send(stream)
     );
   });
 }
 
-/** The page hides the same rows when it is loaded. */
+/** The same filter as that of the page. */
 function filterOf({ address, exclude_domains }: Readonly<Record<string, string>>): (row: ListRow) => boolean {
   const key = address === undefined ? null : (decodeAddress(address)?.key ?? '');
   const hidden = new Set<unknown>(
@@ -88,7 +88,7 @@ function eventOf(row: ListRow, text: string): string {
   return `event: extrinsic\nid: ${placeOf(row).join('-')}\n${lines.map((line) => `data: ${line}\n`).join('')}\n`;
 }
 
-/** The newest extrinsic that a page has: a browser that connects again says it in a header. */
+/** The newest extrinsic of the page, from `Last-Event-ID` on a reconnect, or from `after`. */
 function lastOf({ headers, query }: FastifyRequest): Place | null {
   const given = headers['last-event-id'] ?? (query as { readonly after?: unknown }).after;
   const [, block, index] = /^(\d{1,15})-(\d{1,15})$/.exec(String(given)) ?? [];

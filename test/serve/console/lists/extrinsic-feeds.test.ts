@@ -95,9 +95,9 @@ describe('feeds of extrinsics', () => {
   it('have room for so many listeners, and for a quarter of them of one caller', () => {
     const { feeds, listen } = openFeeds(8);
     const mine = [listen('polkadot', null, 'me'), listen('kusama', null, 'me')];
-    expect(() => listen('polkadot', null, 'me')).toThrow('Too many pages');
+    expect(() => listen('polkadot', null, 'me')).toThrow('Too many live pages');
     const others = ['a', 'b', 'c', 'd', 'e', 'f'].map((caller) => listen('polkadot', null, caller));
-    expect(() => listen('polkadot', null, 'g')).toThrow('Too many pages');
+    expect(() => listen('polkadot', null, 'g')).toThrow('Too many live pages');
     for (const { leave } of [...mine, ...others]) leave();
     mine[0]?.leave();
     expect(feeds.listeners).toBe(0);

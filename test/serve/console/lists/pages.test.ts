@@ -122,12 +122,16 @@ describe('a table of records', () => {
 
   it.each([
     ['/governance/child-bounties?chain=polkadt', 'chain', 'No chain is called that: did you mean polkadot?'],
-    ['/governance?start_date=2024-13-01', 'start_date', 'Not a day of the form YYYY-MM-DD.'],
-    ['/governance?start_date=2024-02-02&end_date=2024-02-01', 'end_date', 'A day before the first one.'],
-    ['/governance?relay_chain=kusama', 'relay_chain', 'One of polkadot.'],
+    ['/governance?start_date=2024-13-01', 'start_date', 'Must be a date of the form YYYY-MM-DD.'],
+    [
+      '/governance?start_date=2024-02-02&end_date=2024-02-01',
+      'end_date',
+      'The last day must not be before the first.',
+    ],
+    ['/governance?relay_chain=kusama', 'relay_chain', 'Must be one of polkadot.'],
     ['/governance/votes?referendum_index=-1', 'referendum_index', 'Not a whole number.'],
     ['/governance/votes?voter=nobody', 'voter', 'Not an SS58 or H160 address.'],
-    [`/contracts?addresses=0x1,${'0x2,'.repeat(5000)}`, 'addresses', 'Longer than 4096 letters.'],
+    [`/contracts?addresses=0x1,${'0x2,'.repeat(5000)}`, 'addresses', 'Must have at most 4096 characters.'],
     ['/explorer?exclude_domains=Assets&exclude_domains=Weather', 'exclude_domains', 'Not one of Assets, '],
   ])('says at its field what is wrong with %.60s', async (url, field, fault) => {
     const { statusCode, body } = await get(url);
@@ -143,7 +147,7 @@ describe('a table of records', () => {
   ])('begins again where %.40s names a page that is not there', async (url) => {
     const { statusCode, body } = await get(url);
     expect(statusCode).toBe(200);
-    expect(body).toContain('not there any more');
+    expect(body).toContain('no longer exists');
     expect(cellsOf(body).length).toBeGreaterThan(0);
   });
 

@@ -6,40 +6,40 @@ import { requireKnownChain } from '../../metrics/known-chain.ts';
 import type { Parameter } from '../../metrics/parameters.ts';
 import type { FilterField, ListSource } from './list-page.ts';
 
-/** Longer than any address, hash or list of a few of them. */
+/** Longer than any short list of addresses or hashes. */
 const TYPED_CHARS_MAX = 4096;
 
-/** What a visitor typed into the form of a page. */
-export interface GivenFilters {
-  /** By field, to be shown again. */
+/** The submitted filters of a list page. */
+export interface FilterInput {
+  /** Text by field, to fill the form again. */
   readonly typed: Readonly<Record<string, string>>;
-  /** As the API takes them. */
+  /** Parameters of the API. */
   readonly values: Readonly<Record<string, unknown>>;
-  /** What is wrong, by field; empty when nothing is. */
+  /** Errors by field. */
   readonly faults: Readonly<Record<string, string>>;
 }
 
-/** Whether the API takes several values of a parameter. */
+/** Whether a parameter is repeatable. */
 export const isList = ({ schema }: Parameter): boolean => schema instanceof z.ZodArray;
 
-/** Reads the fields of a form by the rules of the API. A field that is left empty, and an unknown one, says nothing. */
+/** Validates form fields by the rules of the API. Ignores empty and unknown fields. */
 export function readFilters(
   source: ListSource,
   fields: readonly FilterField[],
   query: unknown,
   registry: Registry,
-): GivenFilters {
+): FilterInput {
   const given = query as Readonly<Record<string, unknown>>;
   const typed: Record<string, string> = {};
   for (const { name } of source.filters) {
-    // Each box that is ticked is a value; the API takes them as one text.
+    // The API takes the values of checkboxes as one comma-separated text.
     const separator = fields.some((field) => field.name === name && field.choices) ? ',' : ' ';
     const text = textsOf(given[name]).join(separator).trim();
     if (text !== '') typed[name] = text.slice(0, TYPED_CHARS_MAX + 1);
   }
   const faults: Record<string, string> = {};
   for (const [name, text] of Object.entries(typed)) {
-    if (text.length > TYPED_CHARS_MAX) faults[name] = `longer than ${TYPED_CHARS_MAX} letters`;
+    if (text.length > TYPED_CHARS_MAX) faults[name] = `must have at most ${TYPED_CHARS_MAX} characters`;
   }
   const sent = Object.fromEntries(
     source.filters.flatMap((parameter) => {
@@ -59,10 +59,10 @@ const textsOf = (value: unknown): string[] =>
   (Array.isArray(value) ? value : [value]).filter((one) => typeof one === 'string');
 
 function faultOf(schema: z.ZodType | undefined, message: string): string {
-  return schema instanceof z.ZodEnum ? `one of ${schema.options.join(', ')}` : message;
+  return schema instanceof z.ZodEnum ? `must be one of ${schema.options.join(', ')}` : message;
 }
 
-/** What is wrong although each value alone has the right form. */
+/** Errors of values that are valid alone, but not together or for this list. */
 function impossible(
   { endpoint }: ListSource,
   values: Readonly<Record<string, unknown>>,
@@ -70,7 +70,7 @@ function impossible(
 ): Record<string, string> {
   const { start_date, end_date } = values as Record<string, string | undefined>;
   if (start_date !== undefined && end_date !== undefined && start_date > end_date) {
-    return { end_date: 'a day before the first one' };
+    return { end_date: 'the last day must not be before the first' };
   }
   try {
     requireKnownChain(values, endpoint, registry);

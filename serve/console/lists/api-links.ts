@@ -11,21 +11,21 @@ interface SameRowsOf {
   readonly origin: string;
 }
 
-/** How to get the rows of a table without a page: as a file, or by a call of the API. */
-export function sameRows({ source, values, order, origin }: SameRowsOf): Html {
+/** Links to the rows of a table as files, and the API call for them. */
+export function apiLinks({ source, values, order, origin }: SameRowsOf): Html {
   const missing = source.filters.filter(({ name, required }) => required && values[name] === undefined);
   const link = html`<a href="/docs#/Metrics/${operationOf(source)}">documentation</a>`;
   if (missing.length > 0) {
     const names = missing.map(({ name }) => html` <code>${name}</code>`);
-    return html`<p class="same hint">By the API, <code>${source.endpoint.path}</code> answers for the${names} that you name: see its ${link}.</p>`;
+    return html`<p class="same hint">In the API, <code>${source.endpoint.path}</code> requires${names}: see its ${link}.</p>`;
   }
   const call = callOf(source, values, order);
-  return html`<details class="same"><summary>These rows as a file, or by the API</summary>
+  return html`<details class="same"><summary>Download these rows or get them from the API</summary>
 <p><a href="${withFormat(call, 'csv')}">CSV</a> <a href="${withFormat(call, 'parquet')}">Parquet</a> <a href="${withFormat(call, 'arrow')}">Arrow</a> <a href="${call}">JSON</a> · ${link}</p>
 <pre class="payload"><code>curl '${origin}${call.replaceAll("'", '%27')}'</code></pre></details>`;
 }
 
-/** The call of the API with exactly these filters. */
+/** The API URL with these filters. */
 export function callOf(
   { endpoint }: ListSource,
   values: SameRowsOf['values'],
