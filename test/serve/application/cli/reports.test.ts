@@ -29,7 +29,7 @@ it('refuses to export what does not exist, or binary to a terminal', async () =>
   const wrong: [args: string[], says: RegExp][] = [
     [['daily-feet'], /no metric is called daily-feet: did you mean daily-fees\?$/m],
     [['chain-day'], /no metric is called chain-day/],
-    [['nothing-known'], /no metric is called nothing-known; there are .*daily-fees/],
+    [['nothing-known'], /no metric is called nothing-known; use one of .*daily-fees/],
     [['daily-fees', '--chain', 'polkadt'], /no chain is called polkadt: did you mean polkadot\?/],
     [
       ['explorer/network-stats'],
