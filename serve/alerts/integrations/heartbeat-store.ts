@@ -4,11 +4,10 @@ import type { Store } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
 import { heartbeats } from '../model/tables.ts';
 
-/** The beat that every request is, and the one of POST …/heartbeat. Any other is named by its fingerprint. */
+/** Names of beats: any request, and POST …/heartbeat. A Watchdog is named by its fingerprint. */
 export const EVERY_REQUEST = '';
 export const POSTED = 'posted';
 
-/** Whether a beat is the one of a label set. */
 export const isWatchdog = (beat: string): boolean => beat !== EVERY_REQUEST && beat !== POSTED;
 
 /** A beat that is watched or was, as the table stores it. */
@@ -36,7 +35,7 @@ export interface HeartbeatAlert {
 /** Name of the tool of alerts about missing beats. */
 export const HEARTBEAT_TOOL = 'Heartbeat';
 
-/** Whether a beat is watched. Requests are from the first check on, also before the first one arrives. */
+/** Whether a beat is watched. EVERY_REQUEST is watched from the first check on, even before a request arrives. */
 export const isWatched = ({ beat, heard_ms, watched_ms, ended_ms }: HeartbeatRow): boolean =>
   (beat === EVERY_REQUEST ? watched_ms : heard_ms) > ended_ms;
 
@@ -66,7 +65,7 @@ export class HeartbeatStore {
     );
   }
 
-  /** The same of some integrations. */
+  /** As `rows`, for some integrations. */
   rowsOf(projects: readonly number[], integrations: readonly string[]): Promise<HeartbeatRow[]> {
     if (integrations.length === 0) return Promise.resolve([]);
     return this.#store.rows<HeartbeatRow>(

@@ -20,7 +20,7 @@ import type { IntegrationCache } from './integration-cache.ts';
 const CHECK_MS = 15_000;
 const FORGOTTEN_MS = 30 * DAY_MS;
 const MINUTE_MS = 60_000;
-/** After so long without a check, no server listened. */
+/** A longer time without a check means that no server was running. */
 const UNCHECKED_MS = 8 * CHECK_MS;
 /** Beats whose alerts are delivered at the same time. */
 const CHECKED_AT_ONCE = 50;
@@ -111,7 +111,7 @@ export class Heartbeats {
       (await cache.withHeartbeat()).map((entry) => [entry.integration.id, entry.integration]),
     );
     const rows = Map.groupBy(await store.rows(), ({ integration }) => integration);
-    // While the store does not answer, no beat is stored: that counts as a gap.
+    // Read after the store answered: while it is down no beat is stored, so that time counts as a gap.
     const gap = await this.#newestGap(now);
     const ids = new Set([...entries.keys(), ...rows.keys()]);
     const watches = [...ids].map((id) => watchOf(entries.get(id) ?? null, rows.get(id) ?? [], now));
@@ -152,7 +152,7 @@ export class Heartbeats {
     if (missing >= periodMs && !isKnown) await this.#deliver(missingBeatDelivery(row, integration));
   }
 
-  /** The alert first: a row that has ended is not looked at again. */
+  /** Resolves the alert before the row ends, because ended rows are not checked again. */
   async #end(row: HeartbeatRow, alert: HeartbeatAlert | undefined): Promise<void> {
     const { clock, store } = this.#deps;
     const now = clock.now();

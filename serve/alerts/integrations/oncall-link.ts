@@ -81,12 +81,12 @@ export class OncallLinks {
     return { id: row.id, projectId, url: row.api_url, encryptedKeys: keys.filter((key) => key !== '') };
   }
 
-  /** Called before a row is activated: a link forwards what happens from now on. */
+  /** Called before activation, because a link forwards only later events. */
   async beforeActivation(row: Pick<Integration, 'id' | 'type' | 'project_id'>): Promise<void> {
     if (isOncallLink(row)) await this.#outbox.skipHistory(Number(row.project_id), row.id);
   }
 
-  /** Called after a row is changed: what waits for a link is tried at once. */
+  /** Called after a change, to retry waiting notifications at once. */
   async afterChange(
     row: Pick<Integration, 'id' | 'type' | 'name' | 'is_active' | 'project_id'>,
   ): Promise<void> {

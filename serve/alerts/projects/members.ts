@@ -77,7 +77,7 @@ export class Members {
 
   /**
    * The user whom a caller names to add as a member: by exact username, or by the id of a user with whom the caller
-   * shares a project. Ids are numbers in a row: resolved for everybody, they would list the names of all users.
+   * shares a project. Ids are consecutive, so looking up any id would let callers list all users.
    */
   async findNamed(caller: User, { id, username }: NamedUser): Promise<User> {
     if ((await this.#lookups.count(caller.id)).isExceeded) {

@@ -18,7 +18,7 @@ export class UserLookup {
 
   /**
    * By exact username, with or without an @ before it; null when there is none. Not by email:
-   * anybody may have entered it.
+   * an unconfirmed email may belong to somebody else.
    */
   async byUsername(username: string): Promise<User | null> {
     const name = username.trim().replace(/^@/, '');
