@@ -13,17 +13,17 @@ import {
   type ActionRequest,
   ALERTS_GROUP,
   ALERTS_TOPIC,
+  type CommandHead,
   type DeletionHead,
   type DeliveryRequest,
   type EventHead,
   encodeEvent,
-  type OrderHead,
   type ReplayHead,
 } from './model/event.ts';
 import { type EventRules, eventRules, groupingRules } from './model/rules.ts';
 import type { AlertSettings } from './model/settings.ts';
 import { deliveryLetter } from './processor/event-insert.ts';
-import { heldBytes } from './processor/held-bytes.ts';
+import { estimateEventBytes } from './processor/memory-estimates.ts';
 import { EventParser } from './processor/parser.ts';
 import { PendingBytes } from './processor/pending-bytes.ts';
 import { AlertProcessor, type ChangeListener } from './processor/processor.ts';
@@ -242,12 +242,12 @@ export class AlertPipeline {
   }
 
   async #request(
-    head: EventHead | OrderHead,
+    head: EventHead | CommandHead,
     body: Buffer = Buffer.alloc(0),
     delivery: ParsedDelivery | null = null,
   ): Promise<EventResult> {
     const message = { key: String(head.project), value: encodeEvent(head, body) };
-    const bytes = heldBytes(message.value.length, delivery?.items.length ?? 0);
+    const bytes = estimateEventBytes(message.value.length, delivery?.items.length ?? 0);
     this.#pending.add(head.project, bytes);
     try {
       return await this.#results.request({ head, delivery }, async () => {

@@ -3,9 +3,9 @@ import type { Chain } from '../chains/chain.ts';
 import { chainOfFile } from '../chains/chain-of-file.ts';
 import type { Registry } from '../chains/registry.ts';
 import { timeOf } from '../decode/block-time.ts';
-import { type Heights, heightAtStart } from '../sources/heights.ts';
+import { type HeightRange, heightAtStart } from '../sources/heights.ts';
 import type { Input } from '../sources/input-files.ts';
-import { decompressed, readLines } from '../sources/lines.ts';
+import { decompress, readLines } from '../sources/lines.ts';
 
 /** Lines of an archive that are not stored yet, in the order of the file. */
 interface ArchivePortion {
@@ -26,8 +26,8 @@ interface ArchiveLimits {
 /** Selects the blocks of an archive. */
 interface Wanted {
   /** Heights of a range that are not stored. */
-  missing(range: Heights): Promise<readonly Heights[]>;
-  readonly heights: Heights;
+  missing(range: HeightRange): Promise<readonly HeightRange[]>;
+  readonly heights: HeightRange;
   /** Milliseconds; `until` is exclusive. */
   readonly times?: { readonly from: number; readonly until: number } | undefined;
 }
@@ -38,7 +38,7 @@ const LINES_APART_MAX = 1000;
 const NEWLINE = '\n';
 
 /** Throws if the file is named after another chain, whose blocks would be stored under this one. */
-export function requireNameOf(chain: Chain, registry: Registry, { name }: Input): void {
+export function requireFileOfChain(chain: Chain, registry: Registry, { name }: Input): void {
   const named = chainOfFile(registry, name);
   if (named === undefined || (named.name === chain.name && named.relay_chain === chain.relay_chain)) return;
   throw new ProductError(
@@ -51,7 +51,7 @@ export function requireNameOf(chain: Chain, registry: Registry, { name }: Input)
  * The lines of an archive that the store lacks. Bare blocks are selected by height. Other lines are always included,
  * because only the loader can read them.
  */
-export async function* missingOf(
+export async function* missingLines(
   input: Input,
   stream: ReturnType<Input['open']>,
   wanted: Wanted,
@@ -62,7 +62,7 @@ export async function* missingOf(
   let [last, began] = [0, 0];
   try {
     for await (const { number, bytes, tooLong } of readLines(
-      decompressed(input.name, stream, limits.lineBytes),
+      decompress(input.name, stream, limits.lineBytes),
       limits.lineBytes,
     )) {
       const height = heightAtStart(bytes);
@@ -94,7 +94,7 @@ const isFull = ({ bytes }: ArchivePortion, began: number, { bytesMax, msMax }: A
   bytes >= bytesMax || performance.now() - began >= msMax;
 
 function chooser({ missing, heights, times }: Wanted): (height: number, line: Buffer) => Promise<boolean> {
-  let queried: { readonly range: Heights; readonly missing: readonly Heights[] } | null = null;
+  let queried: { readonly range: HeightRange; readonly missing: readonly HeightRange[] } | null = null;
   return async (height, line) => {
     if (height < heights.from || height > heights.to) return false;
     if (queried === null || !isWithin(height, queried.range)) {
@@ -109,4 +109,4 @@ function chooser({ missing, heights, times }: Wanted): (height: number, line: Bu
   };
 }
 
-const isWithin = (height: number, { from, to }: Heights) => height >= from && height <= to;
+const isWithin = (height: number, { from, to }: HeightRange) => height >= from && height <= to;

@@ -4,22 +4,22 @@ import type { Chain } from '../chains/chain.ts';
 import type { Registry } from '../chains/registry.ts';
 import type { BlockService } from '../sources/block-service.ts';
 import type { Feed, LoadPortion, SourceFault, SourceProgress } from '../sources/feed.ts';
-import { countHeights, type Heights, rangesOf } from '../sources/heights.ts';
+import { countHeights, type HeightRange, rangesOf } from '../sources/heights.ts';
 import { type Input, inputsAt } from '../sources/input-files.ts';
-import { type ServiceAddress, shownUrl } from '../sources/service-address.ts';
+import { displayUrl, type ServiceAddress } from '../sources/service-address.ts';
 import type { SourceSettings } from '../sources/settings.ts';
-import { PATIENCE_MAX, type SkippedHeight, type UnservedHeight } from '../sources/skipped-heights.ts';
+import { type SkippedHeight, TIMEOUT_FACTOR_MAX, type UnservedHeight } from '../sources/skipped-heights.ts';
 import type { StoredDays } from '../sources/values/value-feed.ts';
-import { missingOf, requireNameOf } from './archive.ts';
+import { missingLines, requireFileOfChain } from './archive.ts';
 import { download } from './download.ts';
-import { type Edge, heightsBetween, timesBetween } from './edges.ts';
 import type { FairShare, ShareMember } from './fair-share.ts';
 import { type BlockSource, type FetchedHeight, fetchHeights } from './fetch-heights.ts';
 import { openSource } from './open-source.ts';
-import { oneAhead, portions } from './portions.ts';
+import { portions, prefetch } from './portions.ts';
+import { heightsBetween, type RangeBound, timesBetween } from './range-bounds.ts';
 
 /** A source of blocks: a service, or an archive by its path or URL. */
-export type BlocksFrom = Service | { readonly archive: string };
+export type BlockOrigin = Service | { readonly archive: string };
 
 interface Service extends ServiceAddress {
   readonly concurrency: number;
@@ -29,24 +29,24 @@ interface Service extends ServiceAddress {
 /** A range of a chain to load, and its sources. Each source is asked only for blocks that earlier sources lack. */
 export interface ChainPlan {
   readonly chain: Chain;
-  readonly from: Edge;
+  readonly from: RangeBound;
   /** Without it: the finalized head of a service. */
-  readonly to?: Edge | undefined;
-  readonly sources: readonly BlocksFrom[];
+  readonly to?: RangeBound | undefined;
+  readonly sources: readonly BlockOrigin[];
 }
 
 /** The process that loads the blocks, as far as sources need it. */
 export interface BackfillTarget {
   /** Heights of an inclusive range that are not stored. */
   missing(
-    range: Heights & { readonly chain: string; readonly withoutSkipped?: boolean },
-  ): Promise<readonly Heights[]>;
+    range: HeightRange & { readonly chain: string; readonly withoutSkipped?: boolean },
+  ): Promise<readonly HeightRange[]>;
   skipped(chain: string): Promise<readonly SkippedHeight[]>;
   noteSkipped(chain: string, heights: readonly UnservedHeight[]): Promise<void>;
   storedDays: StoredDays;
 }
 
-interface BackfillSurroundings {
+interface BackfillContext {
   readonly registry: Registry;
   readonly config: SourceSettings;
   readonly share: FairShare;
@@ -67,22 +67,22 @@ export class ChainBackfill implements Feed {
   readonly plan: ChainPlan;
   readonly faults: SourceFault[] = [];
   /** Null until both ends are known as heights. */
-  range: Heights | null;
+  range: HeightRange | null;
   progress: SourceProgress | null = null;
   hasFailed = false;
   /** Reasons why the genesis block of services was not checked. Their blocks are loaded all the same. */
   readonly unchecked: string[] = [];
   /** Blocks fetched so far. */
-  got = 0;
+  fetchedCount = 0;
   readonly #services = new Set<BlockService>();
-  readonly #around: BackfillSurroundings;
+  readonly #context: BackfillContext;
   readonly #member: ShareMember;
   /** The service of the newest request. */
   #connected: { readonly url: string; readonly service: BlockService } | null = null;
 
-  constructor(plan: ChainPlan, around: BackfillSurroundings) {
+  constructor(plan: ChainPlan, around: BackfillContext) {
     this.plan = plan;
-    this.#around = around;
+    this.#context = around;
     this.#member = around.share.join();
     const { from, to } = plan;
     this.range =
@@ -95,7 +95,7 @@ export class ChainBackfill implements Feed {
       for (const source of this.plan.sources) {
         if (this.range && (await this.missing(target)).length === 0) return;
         yield* this.#from(source, target);
-        if (this.#around.signal.aborted) return;
+        if (this.#context.signal.aborted) return;
       }
     } finally {
       this.progress = null;
@@ -104,7 +104,7 @@ export class ChainBackfill implements Feed {
   }
 
   /** Heights of the range that are not stored, skipped ones included. */
-  async missing(target: BackfillTarget): Promise<readonly Heights[]> {
+  async missing(target: BackfillTarget): Promise<readonly HeightRange[]> {
     const { range, plan } = this;
     return range === null ? [] : target.missing({ ...range, chain: plan.chain.name, withoutSkipped: false });
   }
@@ -129,19 +129,19 @@ export class ChainBackfill implements Feed {
       try {
         return void (await this.#connect(source));
       } catch (error) {
-        this.#note(shownUrl(source), error);
+        this.#note(displayUrl(source), error);
       }
     }
   }
 
-  async *#from(source: BlocksFrom, target: BackfillTarget): AsyncGenerator<LoadPortion> {
-    const name = 'url' in source ? shownUrl(source) : source.archive;
+  async *#from(source: BlockOrigin, target: BackfillTarget): AsyncGenerator<LoadPortion> {
+    const name = 'url' in source ? displayUrl(source) : source.archive;
     this.hasFailed = false;
     try {
       if ('url' in source) yield* this.#fromService(source, target);
       else yield* this.#fromArchive(source.archive, target);
     } catch (error) {
-      if (!this.#around.signal.aborted) this.#note(name, error);
+      if (!this.#context.signal.aborted) this.#note(name, error);
     }
   }
 
@@ -154,9 +154,9 @@ export class ChainBackfill implements Feed {
 
   async #connect({ concurrency: _, ...address }: Service): Promise<BlockService> {
     if (this.#connected?.url === address.url) return this.#connected.service;
-    const { config, signal } = this.#around;
+    const { config, signal } = this.#context;
     const { chain, from, to } = this.plan;
-    this.#begin('connecting', shownUrl(address), null);
+    this.#begin('connecting', displayUrl(address), null);
     const { service, unchecked } = await openSource({ ...address, chain: chain.name }, config, { signal });
     if (unchecked !== null) this.unchecked.push(unchecked);
     this.range = await heightsBetween(service, from, to);
@@ -168,7 +168,7 @@ export class ChainBackfill implements Feed {
   async *#fromService(source: Service, target: BackfillTarget): AsyncGenerator<LoadPortion> {
     const service = await this.#connect(source);
     const { name: chain } = this.plan.chain;
-    const unknown = () => target.missing({ ...(this.range as Heights), chain, withoutSkipped: true });
+    const unknown = () => target.missing({ ...(this.range as HeightRange), chain, withoutSkipped: true });
     const { concurrency } = source;
     this.#begin('fetching', service.url, countHeights(await this.missing(target)));
     const skipped = await this.skipped(target);
@@ -181,7 +181,12 @@ export class ChainBackfill implements Feed {
     }
     // Skipped heights come last, because all others would wait for them.
     if (skipped.length === 0) return;
-    yield* this.#fetch(service, { ranges: rangesOf(skipped), concurrency, target, patience: PATIENCE_MAX });
+    yield* this.#fetch(service, {
+      ranges: rangesOf(skipped),
+      concurrency,
+      target,
+      timeoutFactor: TIMEOUT_FACTOR_MAX,
+    });
   }
 
   async *#fetch(
@@ -190,24 +195,24 @@ export class ChainBackfill implements Feed {
       ranges,
       concurrency,
       target,
-      patience,
+      timeoutFactor,
     }: {
-      readonly ranges: readonly Heights[];
+      readonly ranges: readonly HeightRange[];
       readonly concurrency: number;
       readonly target: BackfillTarget;
-      readonly patience?: number;
+      readonly timeoutFactor?: number;
     },
   ): AsyncGenerator<LoadPortion> {
-    const { portionBytes } = this.#around;
+    const { portionBytes } = this.#context;
     const shared: BlockSource = {
-      givesWholeBlocks: service.givesWholeBlocks,
+      servesCompleteBlocks: service.servesCompleteBlocks,
       head: () => service.head(),
-      block: (number) => this.#member.ask(() => service.block(number, patience)),
+      block: (number) => this.#member.ask(() => service.block(number, timeoutFactor)),
       probe: (number) => service.block(number),
     };
     const fetched = this.#counted(fetchHeights(shared, ranges, concurrency));
     const limits = { bytesMax: portionBytes, msMax: PORTION_MS_MAX };
-    for await (const { lines, unserved, bytes } of oneAhead(portions(fetched, limits))) {
+    for await (const { lines, unserved, bytes } of prefetch(portions(fetched, limits))) {
       if (unserved.length > 0) await target.noteSkipped(this.plan.chain.name, unserved);
       if (lines.length > 0) yield { name: service.url, lines, bytes, firstLine: 1 };
       this.#member.release(bytes);
@@ -217,17 +222,17 @@ export class ChainBackfill implements Feed {
   async *#counted(fetched: AsyncIterable<FetchedHeight>): AsyncGenerator<FetchedHeight> {
     for await (const height of fetched) {
       if (this.progress) this.progress.done++;
-      if ('line' in height) this.got++;
+      if ('line' in height) this.fetchedCount++;
       yield height;
     }
   }
 
   async *#fromArchive(archive: string, target: BackfillTarget): AsyncGenerator<LoadPortion> {
-    const { registry, signal } = this.#around;
+    const { registry, signal } = this.#context;
     this.#begin('connecting', archive, null);
     const isAddress = /^https?:/.test(archive);
     const inputs = isAddress ? [download(archive, signal)] : await inputsAt(archive);
-    for (const input of inputs) requireNameOf(this.plan.chain, registry, input);
+    for (const input of inputs) requireFileOfChain(this.plan.chain, registry, input);
     for (const input of inputs) {
       for (let attempt = 1; ; attempt++) {
         try {
@@ -243,7 +248,7 @@ export class ChainBackfill implements Feed {
   }
 
   async *#read(input: Input, target: BackfillTarget): AsyncGenerator<LoadPortion> {
-    const { config, portionBytes, signal } = this.#around;
+    const { config, portionBytes, signal } = this.#context;
     const { chain, from, to } = this.plan;
     const stream = input.open();
     const progress = this.#begin('reading', input.name, input.size);
@@ -253,16 +258,16 @@ export class ChainBackfill implements Feed {
         to: to !== undefined && 'height' in to ? to.height : HIGHEST,
       },
       times: timesBetween(from, to),
-      missing: (range: Heights) => target.missing({ ...range, chain: chain.name, withoutSkipped: false }),
+      missing: (range: HeightRange) => target.missing({ ...range, chain: chain.name, withoutSkipped: false }),
     };
     const limits = { lineBytes: config.LINE_BYTES_MAX, bytesMax: portionBytes, msMax: PORTION_MS_MAX };
     const refresh = setInterval(() => {
       progress.done = stream.bytesRead;
     }, 200);
     try {
-      const archived = missingOf(input, stream, wanted, limits);
-      for await (const { name, firstLine, lines, blocks, bytes } of oneAhead(archived)) {
-        this.got += blocks;
+      const archived = missingLines(input, stream, wanted, limits);
+      for await (const { name, firstLine, lines, blocks, bytes } of prefetch(archived)) {
+        this.fetchedCount += blocks;
         yield { name, lines, bytes, firstLine };
         if (signal.aborted) return;
       }

@@ -2,11 +2,11 @@ import { pMapIterable } from 'p-map';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import { findLineIncompleteness } from '../decode/completeness.ts';
 import type { BlockService } from '../sources/block-service.ts';
-import { type Heights, heightsOf } from '../sources/heights.ts';
+import { type HeightRange, heightsOf } from '../sources/heights.ts';
 import type { UnservedHeight } from '../sources/skipped-heights.ts';
 
 /** The part of a block service that fetching needs. */
-export type BlockSource = Pick<BlockService, 'block' | 'head' | 'givesWholeBlocks'> & {
+export type BlockSource = Pick<BlockService, 'block' | 'head' | 'servesCompleteBlocks'> & {
   /** Fetches a block to test the source. Used if `block` counts its results. */
   readonly probe?: (number: number) => Promise<unknown>;
 };
@@ -28,7 +28,7 @@ export type FetchedHeight =
  */
 export async function* fetchHeights(
   source: BlockSource,
-  ranges: readonly Heights[],
+  ranges: readonly HeightRange[],
   concurrency: number,
 ): AsyncGenerator<FetchedHeight> {
   let servedAt = Number.NEGATIVE_INFINITY;
@@ -46,7 +46,7 @@ export async function* fetchHeights(
   const fetchLine = async (number: number): Promise<FetchedHeight> => {
     const line = await source.block(number);
     servedAt = performance.now();
-    const lack = source.givesWholeBlocks ? null : findLineIncompleteness(line);
+    const lack = source.servesCompleteBlocks ? null : findLineIncompleteness(line);
     const reason = lack ?? (line.includes(NOT_FINAL, -NOT_FINAL_BYTES) ? NOT_FINAL_REASON : null);
     return reason === null ? { number, line } : { number, line, reason };
   };

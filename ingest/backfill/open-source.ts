@@ -70,7 +70,7 @@ function connect(
 }
 
 /** Detects the chain by the genesis block of the first node that answers. */
-export async function recognizeChain(urls: readonly string[], config: SourceSettings): Promise<Chain> {
+export async function detectChain(urls: readonly string[], config: SourceSettings): Promise<Chain> {
   const registry = readRegistry(config);
   const node = await connectToFirst(urls);
   const hash = node.genesisHash;
@@ -103,8 +103,8 @@ async function requireGenesis(
   expected: string,
 ): Promise<string | null> {
   const genesis = await service.genesis();
-  if ('untold' in genesis)
-    return `its genesis block was not compared with that of ${name}: ${genesis.untold}`;
+  if ('unavailable' in genesis)
+    return `its genesis block was not compared with that of ${name}: ${genesis.unavailable}`;
   if (isSameHash(genesis.hash, expected)) return null;
   throw new ProductError(
     'usage',

@@ -74,7 +74,7 @@ function add(portion: Portion, height: FetchedHeight): void {
 }
 
 /** Requests the next value while the last one is used. */
-export async function* oneAhead<Value>(values: AsyncGenerator<Value>): AsyncGenerator<Value> {
+export async function* prefetch<Value>(values: AsyncGenerator<Value>): AsyncGenerator<Value> {
   const ask = () => markHandled(values.next());
   try {
     for (let next = ask(); ; ) {

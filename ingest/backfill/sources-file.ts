@@ -4,13 +4,13 @@ import type { Environment } from '../../infra/config/read.ts';
 import { DAY_MS } from '../../infra/days.ts';
 import type { Registry } from '../chains/registry.ts';
 import { findChain } from '../chains/registry.ts';
-import { address, isAddress, nodeAddress } from '../sources/file-kinds.ts';
+import { address, isAddress, nodeAddress } from '../sources/address-schemas.ts';
 import { concurrencyOf } from '../sources/service-address.ts';
 import type { ValuePlan } from '../sources/values/value-feed.ts';
 import { FEED_KEYS, feedsShape, valuePlansOf } from '../sources/values/value-plans.ts';
-import type { BlocksFrom, ChainPlan } from './chain-backfill.ts';
-import { edgeOf } from './edges.ts';
-import { PlacedYaml } from './placed-yaml.ts';
+import type { BlockOrigin, ChainPlan } from './chain-backfill.ts';
+import { boundOf } from './range-bounds.ts';
+import { YamlFile } from './yaml-file.ts';
 
 /** The content of a sources file. */
 export interface Sources {
@@ -71,18 +71,18 @@ const KEYS = [...[file, chain, source].flatMap(({ shape }) => Object.keys(shape)
 
 /** Reads a sources file, YAML or JSON. Throws `usage` with the line of the error. */
 export function readSourcesFile(path: string, registry: Registry, env: Environment = process.env): Sources {
-  const yaml = new PlacedYaml(path);
+  const yaml = new YamlFile(path);
   const { concurrency, chains, prices, tvl } = yaml.parse(file, KEYS);
   const hasNodes = chains.some(({ sources }) => sources.some(({ node }) => node !== undefined));
   const directory = dirname(path);
   const contextOf = (key: string) => ({
     ...{ registry, directory, env },
-    inPlace: <T>(place: readonly PropertyKey[], read: () => T) => yaml.inPlace([key, ...place], read),
+    inPlace: <T>(place: readonly PropertyKey[], read: () => T) => yaml.atPath([key, ...place], read),
   });
   const plans = chains.map((entry, i) => planOf(entry, { yaml, registry, directory, i }));
   plans.forEach(({ chain }, i) => {
     const first = plans.findIndex((other) => other.chain === chain);
-    if (first < i) throw yaml.wrong(['chains', i, 'chain'], `repeats ${chain.name}: list each chain once`);
+    if (first < i) throw yaml.errorAt(['chains', i, 'chain'], `repeats ${chain.name}: list each chain once`);
   });
   return {
     concurrency: concurrency ?? (hasNodes ? CONCURRENCY_OF_ALL_WITH_NODES : CONCURRENCY_OF_ALL),
@@ -96,12 +96,12 @@ export function readSourcesFile(path: string, registry: Registry, env: Environme
 
 function planOf(
   { chain: name, from = 0, to, sources }: z.output<typeof chain>,
-  { yaml, registry, directory, i }: { yaml: PlacedYaml; registry: Registry; directory: string; i: number },
+  { yaml, registry, directory, i }: { yaml: YamlFile; registry: Registry; directory: string; i: number },
 ): ChainPlan {
-  const edges = { from: edgeOf(from, 0), to: to === undefined ? undefined : edgeOf(to, DAY_MS) };
-  if (isEmpty(edges)) throw yaml.wrong(['chains', i, 'from'], 'is greater than to');
+  const edges = { from: boundOf(from, 0), to: to === undefined ? undefined : boundOf(to, DAY_MS) };
+  if (isEmpty(edges)) throw yaml.errorAt(['chains', i, 'from'], 'is greater than to');
   return {
-    chain: yaml.inPlace(['chains', i, 'chain'], () => findChain(registry, name)),
+    chain: yaml.atPath(['chains', i, 'chain'], () => findChain(registry, name)),
     ...edges,
     sources: sources.map((source) => placeOf(source, directory)),
   };
@@ -110,7 +110,7 @@ function planOf(
 function placeOf(
   { node, url = node, archive = '', concurrency, force }: SourceInput,
   directory: string,
-): BlocksFrom {
+): BlockOrigin {
   if (url === undefined) return { archive: isAddress(archive) ? archive : resolve(directory, archive) };
   const address = node === undefined ? { url } : { url, isNode: true };
   return { ...address, concurrency: concurrency ?? concurrencyOf(address), force };

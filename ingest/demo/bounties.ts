@@ -75,9 +75,9 @@ export class Bounties {
       const age = book.day - bounty.proposedOn;
       if (!bounty.isActive && age >= 2) {
         bounty.isActive = true;
-        book.happens(['bounties.BountyBecameActive', String(bounty.id)]);
+        book.emit(['bounties.BountyBecameActive', String(bounty.id)]);
       } else if (age > 0 && age % 60 === 0) {
-        book.happens(['bounties.BountyExtended', String(bounty.id)]);
+        book.emit(['bounties.BountyExtended', String(bounty.id)]);
       }
     }
     for (const child of this.#children) {
@@ -93,7 +93,7 @@ export class Bounties {
     this.#bounties.push({ id, work, proposedOn: book.day, isActive: false, children: 0 });
     const value = book.planck(this.#random.whole(4, 30) * 5000);
     const args = { value, description: '0x64656d6f' };
-    book.signs(this.#cast.anyone(), 'bounties.proposeBounty', args, [
+    book.sign(this.#cast.randomKey(), 'bounties.proposeBounty', args, [
       ['bounties.BountyProposed', String(id)],
     ]);
   }
@@ -104,7 +104,7 @@ export class Bounties {
     const id = this.#isRenumbered ? siblings : this.#children.length;
     const value = random.whole(3, 90) * 50;
     const curator = this.#cast.at(random.whole(2, 12));
-    const beneficiary = this.#cast.anyone(90);
+    const beneficiary = this.#cast.randomKey(90);
     this.#children.push({
       ...{ parent, id, value, curator, beneficiary },
       ...{ isCanceled: random.chance(0.08), next: book.day, step: 0 },
@@ -114,7 +114,7 @@ export class Bounties {
       value: book.planck(value),
       description: `0x${Buffer.from(random.pick(parent.work)).toString('hex')}`,
     };
-    book.signs(curator, 'childBounties.addChildBounty', args, [
+    book.sign(curator, 'childBounties.addChildBounty', args, [
       ['childBounties.Added', String(parent.id), String(id)],
     ]);
   }
@@ -126,10 +126,10 @@ export class Bounties {
       ...Object.values(ids),
       ...more,
     ];
-    const curator = { id: book.printed(child.curator) };
-    const beneficiary = book.printed(child.beneficiary);
+    const curator = { id: book.addressOf(child.curator) };
+    const beneficiary = book.addressOf(child.beneficiary);
     const signs = (call: string, args: object, ...events: readonly DemoEvent[]) =>
-      book.signs(child.curator, `childBounties.${call}`, { ...ids, ...args }, events);
+      book.sign(child.curator, `childBounties.${call}`, { ...ids, ...args }, events);
     if (child.step === 2 && child.isCanceled) {
       signs('closeChildBounty', {}, eventOf('Canceled'));
       child.step = STEPS_MAX;

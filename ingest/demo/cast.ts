@@ -37,12 +37,12 @@ export class Cast {
   }
 
   /** A random account among the first `count`. Earlier ones are more likely. */
-  anyone(count: number = this.#keys.length): DemoKey {
+  randomKey(count: number = this.#keys.length): DemoKey {
     return this.at(Math.floor(this.#random.fraction() ** 2 * Math.min(count, this.#keys.length)));
   }
 
   /** Formats an account as sources print it on a chain. */
-  printed(key: DemoKey, { ss58_prefix, accounts }: Pick<Chain, 'ss58_prefix' | 'accounts'>): string {
+  addressOf(key: DemoKey, { ss58_prefix, accounts }: Pick<Chain, 'ss58_prefix' | 'accounts'>): string {
     if (accounts === 'h160') return key;
     const name = `${ss58_prefix}/${key}`;
     const cached = this.#printed.get(name);

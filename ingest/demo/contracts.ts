@@ -41,7 +41,7 @@ export class Contracts {
     this.#pace = pace;
     this.#codes = Array.from({ length: CODES }, (_, i) => ({
       hash: hexOf(random, 32),
-      owner: cast.printed(cast.at(i % DEVELOPERS), chain),
+      owner: cast.addressOf(cast.at(i % DEVELOPERS), chain),
       type: i % 3 === 2 ? 'EVM' : 'PVM',
       length: random.whole(2000, 90_000),
     }));
@@ -92,7 +92,7 @@ export class Contracts {
     const codeArg = isNew ? { code: '0x50564d00' } : { code_hash: code.hash };
     const args = { ...this.#common(book), ...codeArg, data: '0x60016002', salt: null };
     const call = isNew ? 'revive.instantiateWithCode' : 'revive.instantiate';
-    book.signs(deployer, call, args, [this.#created(book, h160Of(deployer), code)]);
+    book.sign(deployer, call, args, [this.#created(book, h160Of(deployer), code)]);
   }
 
   #created(book: DayBook, deployer: string, { hash }: DemoCode): DemoEvent {
@@ -109,8 +109,8 @@ export class Contracts {
       { length: random.pick([0, 1, 1, 2]) },
       (): DemoEvent => ['revive.ContractEmitted', dest, '0x', []],
     );
-    const caller = this.#cast.anyone(100);
-    book.signs(caller, 'revive.call', { dest, ...this.#common(book), data }, emitted, {
+    const caller = this.#cast.randomKey(100);
+    book.sign(caller, 'revive.call', { dest, ...this.#common(book), data }, emitted, {
       success: !random.chance(0.06),
     });
   }
@@ -139,7 +139,7 @@ export class Contracts {
     const events: DemoEvent[] = isCreation
       ? [this.#created(book, sender, random.pick(this.#codes))]
       : [['revive.ContractEmitted', to, '0x', []]];
-    book.unsigned('revive.ethTransact', { payload }, events);
+    book.addUnsigned('revive.ethTransact', { payload }, events);
   }
 
   #someContract(): string {

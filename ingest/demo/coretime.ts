@@ -122,7 +122,7 @@ export class Coretime {
     const start = this.#begin * 80 - REGION_SLICES * 80;
     const prices = [this.#endPrice * 10, this.#endPrice].map((price) => book.planck(price));
     const slices = [this.#begin, this.#begin + REGION_SLICES].map(String);
-    book.begins([
+    book.emitFirst([
       'broker.SaleInitialized',
       ...[String(start), String(LEAD_IN_DAYS * 14_400), ...prices, ...slices],
       ...[String(OFFERED), String(OFFERED)],
@@ -143,10 +143,10 @@ export class Coretime {
             { mask: maskText(WHOLE ^ (WHOLE >> 40n)), assignment: { task: String(task) } },
           ];
     const price = book.planck(this.#endPrice * 1.03);
-    const renewed: DemoEvent = ['broker.Renewed', book.printed(who), price, ...at, workload];
+    const renewed: DemoEvent = ['broker.Renewed', book.addressOf(who), price, ...at, workload];
     // The chain itself renews cores with auto-renewal.
-    if (this.#random.chance(0.3)) book.happens(renewed);
-    else book.signs(who, 'broker.renew', { core: at[0] }, [renewed]);
+    if (this.#random.chance(0.3)) book.emit(renewed);
+    else book.sign(who, 'broker.renew', { core: at[0] }, [renewed]);
   }
 
   #purchase(book: DayBook, age: number): void {
@@ -161,14 +161,14 @@ export class Coretime {
     this.#regions.push(region);
     const paid = book.planck(price);
     const duration = String(REGION_SLICES);
-    book.signs(owner, 'broker.purchase', { price_limit: paid }, [
-      ['broker.Purchased', book.printed(owner), written(region), paid, duration],
+    book.sign(owner, 'broker.purchase', { price_limit: paid }, [
+      ['broker.Purchased', book.addressOf(owner), written(region), paid, duration],
     ]);
   }
 
   #use(book: DayBook, region: DemoRegion): void {
     const [call, event] = this.#useOf(book, region, this.#random.fraction());
-    book.signs(region.owner, `broker.${call}`, { region_id: written(region) }, [event]);
+    book.sign(region.owner, `broker.${call}`, { region_id: written(region) }, [event]);
   }
 
   #useOf(book: DayBook, region: DemoRegion, roll: number): readonly [call: string, event: DemoEvent] {
@@ -191,7 +191,7 @@ export class Coretime {
     if (roll < 0.8) {
       const old = region.owner;
       region.owner = this.#cast.at(this.#random.whole(10, 40));
-      const owners = [old, region.owner].map((key) => book.printed(key));
+      const owners = [old, region.owner].map((key) => book.addressOf(key));
       return ['transfer', ['broker.Transferred', id, duration, ...owners]];
     }
     if (roll < 0.88) {

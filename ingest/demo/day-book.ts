@@ -44,8 +44,8 @@ export class DayBook {
   }
 
   /** An account as this chain prints it. */
-  printed(key: DemoKey): string {
-    return this.#cast.printed(key, this.chain);
+  addressOf(key: DemoKey): string {
+    return this.#cast.addressOf(key, this.chain);
   }
 
   /** Converts units of the chain's token to its smallest unit, as sources write amounts. */
@@ -54,23 +54,23 @@ export class DayBook {
   }
 
   /** Adds events that no extrinsic emits. */
-  happens(...opening: readonly DemoEvent[]): void {
+  emit(...opening: readonly DemoEvent[]): void {
     this.#inOrder.push({ opening });
   }
 
   /** Adds such events at the beginning of the day. */
-  begins(...opening: readonly DemoEvent[]): void {
+  emitFirst(...opening: readonly DemoEvent[]): void {
     this.#inOrder.unshift({ opening });
   }
 
   /** Adds an extrinsic that no account signs, or that has its own signature. */
-  unsigned(call: string, args: object, events: readonly DemoEvent[]): void {
+  addUnsigned(call: string, args: object, events: readonly DemoEvent[]): void {
     const extrinsic = { call, args, events, success: true, hash: hexOf(this.#random, 32) };
     this.#anytime.push({ at: this.#random.fraction(), extrinsic });
   }
 
   /** Adds a signed extrinsic with its fee event. A failed one has no other events. */
-  signs(
+  sign(
     key: DemoKey,
     call: string,
     args: object,
@@ -78,7 +78,7 @@ export class DayBook {
     { success = true, anytime = false }: SignOptions = {},
   ): void {
     const random = this.#random;
-    const who = this.printed(key);
+    const who = this.addressOf(key);
     const isBusy = random.chance(0.03);
     const fee = this.profile.fee * (0.75 + random.fraction() ** 3 * 2) * (isBusy ? 6 : 1);
     const tip = random.chance(0.04) ? this.planck(this.profile.fee * random.fraction() * 5) : '0';

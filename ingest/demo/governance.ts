@@ -119,7 +119,7 @@ export class Governance {
     const proposal_origin = name === 'Root' ? { system: 'Root' } : { origins: name };
     const args = { proposal_origin, proposal, enactment_moment: { after: '100' } };
     const event: DemoEvent = ['referenda.Submitted', String(index), String(track.id), proposal];
-    book.signs(this.#voter(), 'referenda.submit', args, [event]);
+    book.sign(this.#voter(), 'referenda.submit', args, [event]);
   }
 
   /** Moves a referendum to its next stage when its period has ended. */
@@ -137,19 +137,19 @@ export class Governance {
         if (one.outcome !== 'Confirmed' && age >= due) this.#end(book, one);
         if (one.outcome === 'Confirmed' && age >= prepare + decide - confirm) {
           one.stage = 'confirming';
-          book.happens(['referenda.ConfirmStarted', String(one.index)]);
+          book.emit(['referenda.ConfirmStarted', String(one.index)]);
         }
         break;
       }
       case 'confirming':
         if (this.#random.chance(0.08)) {
           one.stage = 'deciding';
-          book.happens(['referenda.ConfirmAborted', String(one.index)]);
+          book.emit(['referenda.ConfirmAborted', String(one.index)]);
         } else if (age >= prepare + decide) this.#end(book, one);
         break;
       case 'ended':
         one.stage = 'forgotten';
-        book.happens(this.#afterEnd(book, one));
+        book.emit(this.#afterEnd(book, one));
     }
   }
 
@@ -160,24 +160,24 @@ export class Governance {
     const deposit = book.planck(track.deposit);
     const placed: DemoEvent = [
       'referenda.DecisionDepositPlaced',
-      ...[String(index), book.printed(payer), deposit],
+      ...[String(index), book.addressOf(payer), deposit],
     ];
-    book.signs(payer, 'referenda.placeDecisionDeposit', { index: String(index) }, [placed]);
+    book.sign(payer, 'referenda.placeDecisionDeposit', { index: String(index) }, [placed]);
     const numbers = [index, track.id].map(String);
-    book.happens(['referenda.DecisionStarted', ...numbers, proposal, this.#tally(one)]);
+    book.emit(['referenda.DecisionStarted', ...numbers, proposal, this.#tally(one)]);
   }
 
   #end(book: DayBook, one: DemoReferendum): void {
     const index = String(one.index);
-    book.happens([`referenda.${one.outcome}`, index, this.#tally(one)]);
-    if (one.outcome === 'Confirmed') book.happens(['referenda.Approved', index]);
+    book.emit([`referenda.${one.outcome}`, index, this.#tally(one)]);
+    if (one.outcome === 'Confirmed') book.emit(['referenda.Approved', index]);
     one.stage = 'ended';
   }
 
   #afterEnd(book: DayBook, { index, track }: DemoReferendum): DemoEvent {
     if (index % 2 === 0) return ['referenda.MetadataSet', String(index), hexOf(this.#random, 32)];
     const deposit = book.planck(track.deposit);
-    return ['referenda.SubmissionDepositRefunded', String(index), book.printed(this.#voter()), deposit];
+    return ['referenda.SubmissionDepositRefunded', String(index), book.addressOf(this.#voter()), deposit];
   }
 
   #vote(book: DayBook, one: DemoReferendum): void {
@@ -191,8 +191,8 @@ export class Governance {
     }
     const { vote, written } = this.#anyVote(book, one.favour);
     one.votes.set(voter, vote);
-    book.signs(voter, 'convictionVoting.vote', { poll_index, vote: written }, [
-      ['convictionVoting.Voted', book.printed(voter), written, poll_index],
+    book.sign(voter, 'convictionVoting.vote', { poll_index, vote: written }, [
+      ['convictionVoting.Voted', book.addressOf(voter), written, poll_index],
     ]);
   }
 
@@ -200,9 +200,9 @@ export class Governance {
     const place = { class: String(track.id), index: String(index) };
     votes.delete(voter);
     if (this.#random.chance(0.3)) {
-      const args = { target: { id: book.printed(voter) }, ...place };
-      book.signs(this.#voter(), 'convictionVoting.removeOtherVote', args, []);
-    } else book.signs(voter, 'convictionVoting.removeVote', place, []);
+      const args = { target: { id: book.addressOf(voter) }, ...place };
+      book.sign(this.#voter(), 'convictionVoting.removeOtherVote', args, []);
+    } else book.sign(voter, 'convictionVoting.removeVote', place, []);
   }
 
   #anyVote(book: DayBook, favour: number): { vote: DemoVote; written: object } {
@@ -237,11 +237,11 @@ export class Governance {
     const conviction = random.pick(CONVICTIONS);
     const balance = planckOf(50 + 9000 * random.fraction() ** 3, book.chain.decimals);
     const name = conviction === 0 ? 'None' : `Locked${conviction}x`;
-    const [who, to] = [book.printed(delegator), book.printed(target)];
+    const [who, to] = [book.addressOf(delegator), book.addressOf(target)];
     for (const { id } of TRACKS.slice(random.pick([4, 6]))) {
       this.#delegations.set(`${id}/${delegator}`, { delegator, target, track: id, conviction, balance });
       const args = { class: String(id), to: { id: to }, conviction: name, balance: balance.toString() };
-      book.signs(delegator, 'convictionVoting.delegate', args, [['convictionVoting.Delegated', who, to]]);
+      book.sign(delegator, 'convictionVoting.delegate', args, [['convictionVoting.Delegated', who, to]]);
     }
   }
 
@@ -250,7 +250,7 @@ export class Governance {
     if (first === undefined) return;
     const [place, { track, delegator }] = first;
     this.#delegations.delete(place);
-    book.signs(delegator, 'convictionVoting.undelegate', { class: String(track) }, []);
+    book.sign(delegator, 'convictionVoting.undelegate', { class: String(track) }, []);
   }
 
   #tally({ votes, track }: DemoReferendum): object {
@@ -259,6 +259,6 @@ export class Governance {
   }
 
   #voter(): DemoKey {
-    return this.#cast.anyone(VOTERS);
+    return this.#cast.randomKey(VOTERS);
   }
 }

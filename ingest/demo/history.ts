@@ -8,7 +8,7 @@ import { DayBook } from './day-book.ts';
 import { Markets } from './markets.ts';
 import { chainNamed, DEMO_NETWORKS, type DemoNetwork, Network } from './network.ts';
 import { Random } from './random.ts';
-import { about, rhythm, Traffic } from './traffic.ts';
+import { activityOf, randomCount, Traffic } from './traffic.ts';
 
 const BLOCK_MS = 6000;
 /** Time between the last snapshot of a day and midnight. */
@@ -132,8 +132,8 @@ export class DemoHistory {
     const midnight = this.#start + day * DAY_MS;
     const end = Math.min(midnight + DAY_MS, this.#now);
     const passed = (end - midnight) / DAY_MS;
-    this.#markets.pass();
-    for (const { statements } of this.networks) statements.pass();
+    this.#markets.nextDay();
+    for (const { statements } of this.networks) statements.nextDay();
     const random = this.#random;
     for (const profile of this.#chains) {
       if (day < (profile.begins ?? 0)) continue;
@@ -161,8 +161,8 @@ export class DemoHistory {
     if (profile.stalled === day) return;
     if (profile.stalled === undefined || profile.stalled + 1 !== day) tip.hash = hexOf(random, 32);
     const isLoaded = !profile.missing.includes(day);
-    const activity = rhythm(day, new Date(midnight).getUTCDay(), profile.growth, DEMO_DAYS) * passed;
-    this.#traffic.write(book, about(random, profile.transactions * activity));
+    const activity = activityOf(day, new Date(midnight).getUTCDay(), profile.growth, DEMO_DAYS) * passed;
+    this.#traffic.write(book, randomCount(random, profile.transactions * activity));
     const network = this.networks.find(({ relay }) => relay === chain.relay_chain);
     // A day without data has no network activity, because later days would refer to it.
     if (isLoaded) network?.write(book, activity);
@@ -173,7 +173,7 @@ export class DemoHistory {
       const parentHash = tip.hash;
       tip.hash = hexOf(random, 32);
       if (isLoaded) {
-        const author = chain.accounts === 'h160' ? undefined : book.printed(this.#cast.at(number % 40));
+        const author = chain.accounts === 'h160' ? undefined : book.addressOf(this.#cast.at(number % 40));
         const included = chain.role === 'relay' ? [this.#inclusions(chain.name)] : [];
         const place = { number, hash: tip.hash, parentHash, time, author };
         yield { chain, block: { ...place, opening, extrinsics: [...included, ...extrinsics] } };
@@ -208,7 +208,7 @@ export class DemoHistory {
       },
     });
     for (const price of this.#markets.prices(day)) yield state('price', 'polkadot', price);
-    for (const { chain, tvl_usd } of this.#markets.locked()) yield state('tvl', chain, { tvl_usd });
+    for (const { chain, tvl_usd } of this.#markets.lockedValues()) yield state('tvl', chain, { tvl_usd });
     const isLarge = day % SNAPSHOT_DAYS === 0 || day === this.#lastDay;
     for (const network of this.networks) {
       const { relay, statements, governance, bounties } = network;
@@ -220,7 +220,7 @@ export class DemoHistory {
       }
       if (day === RENUMBERED_ON) yield state('child_bounty_ids', hub, bounties.renumber());
       if (!isLarge) continue;
-      const print = (key: DemoKey) => this.#cast.printed(key, chainNamed(registry, hub));
+      const print = (key: DemoKey) => this.#cast.addressOf(key, chainNamed(registry, hub));
       yield state('delegations', hub, governance.state(print));
       yield state('issuance', hub, statements.issuance());
       yield state('treasury_balance', hub, statements.treasury());
@@ -235,7 +235,7 @@ export class DemoHistory {
     const at = { relay_chain, chain: name };
     if ('snapshot' in document) return JSON.stringify({ ...at, schema: 'snapshot/1', ...document.snapshot });
     const payload = blockPayload(document.block, document.chain, (key, chain) =>
-      this.#cast.printed(key, chain),
+      this.#cast.addressOf(key, chain),
     );
     return JSON.stringify({ ...at, schema: 'block/1', payload });
   }

@@ -37,7 +37,7 @@ export class Markets {
   }
 
   /** Advances by a day. */
-  pass(): void {
+  nextDay(): void {
     const random = this.#random;
     const shared = bell(random) + 0.02;
     for (const token of this.#tokens) {
@@ -57,7 +57,7 @@ export class Markets {
       .map(({ symbol, usd }) => ({ symbol, usd: Number(usd.toPrecision(6)) }));
   }
 
-  locked(): { chain: string; tvl_usd: number }[] {
+  lockedValues(): { chain: string; tvl_usd: number }[] {
     return [...this.#locked].map(([chain, usd]) => ({ chain, tvl_usd: Math.round(usd * 100) / 100 }));
   }
 }

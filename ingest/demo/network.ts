@@ -7,7 +7,7 @@ import type { DayBook } from './day-book.ts';
 import { Governance, type GovernancePace } from './governance.ts';
 import type { Random } from './random.ts';
 import { Staking, type StakingPace } from './staking.ts';
-import { Statements } from './statements.ts';
+import { TokenState } from './token-state.ts';
 
 /** The activity in the network of a relay chain. */
 export interface DemoNetwork {
@@ -48,7 +48,7 @@ const SLICE_BLOCKS = 80;
 /** A relay chain's network: coretime, and the governance, bounties, staking and contracts of its asset hub. */
 export class Network {
   readonly relay: string;
-  readonly statements: Statements;
+  readonly statements: TokenState;
   readonly governance: Governance;
   readonly bounties: Bounties;
   readonly #staking: Staking;
@@ -58,7 +58,7 @@ export class Network {
   constructor(size: DemoNetwork, height: number, registry: Registry, random: Random, cast: Cast) {
     const hub = chainNamed(registry, `asset-hub-${size.relay}`);
     this.relay = size.relay;
-    this.statements = new Statements(random, cast, hub, size.state);
+    this.statements = new TokenState(random, cast, hub, size.state);
     this.governance = new Governance(random, cast, size.firstReferendum, size.governance);
     this.bounties = new Bounties(random, cast, size.bounties);
     this.#staking = new Staking(random, cast, size.eras);

@@ -38,15 +38,15 @@ export class Staking {
     for (let made = 0; made < payouts; made++) this.#payOut(book);
     const claims = Math.round(random.whole(1, this.#eras.payouts) * book.passed);
     for (let made = 0; made < claims; made++) {
-      const member = this.#cast.anyone(STAKERS);
+      const member = this.#cast.randomKey(STAKERS);
       const paid = book.planck(this.#eras.reward * 0.2 * (0.2 + random.fraction()));
       const pool = String(random.whole(1, 20));
-      const event: DemoEvent = ['nominationPools.PaidOut', book.printed(member), pool, paid];
-      book.signs(member, 'nominationPools.claimPayout', {}, [event], { anytime: true });
+      const event: DemoEvent = ['nominationPools.PaidOut', book.addressOf(member), pool, paid];
+      book.sign(member, 'nominationPools.claimPayout', {}, [event], { anytime: true });
     }
     if (random.chance(0.015)) {
-      const validator = book.printed(this.#cast.at(random.whole(0, VALIDATORS - 1)));
-      book.happens(['staking.Slashed', validator, book.planck(this.#eras.reward * 3)]);
+      const validator = book.addressOf(this.#cast.at(random.whole(0, VALIDATORS - 1)));
+      book.emit(['staking.Slashed', validator, book.planck(this.#eras.reward * 3)]);
     }
   }
 
@@ -55,7 +55,7 @@ export class Staking {
     const random = this.#random;
     const era = String(this.era(book.day) - random.whole(1, 3));
     const validator = this.#cast.at(random.whole(0, VALIDATORS - 1));
-    const stash = book.printed(validator);
+    const stash = book.addressOf(validator);
     const rewarded = (who: string, units: number): DemoEvent => [
       'staking.Rewarded',
       who,
@@ -64,7 +64,7 @@ export class Staking {
     ];
     const { reward } = this.#eras;
     const nominators = Array.from({ length: random.whole(3, 6) }, () =>
-      rewarded(book.printed(this.#cast.anyone(STAKERS)), reward * (0.05 + random.fraction() ** 2)),
+      rewarded(book.addressOf(this.#cast.randomKey(STAKERS)), reward * (0.05 + random.fraction() ** 2)),
     );
     const events: DemoEvent[] = [
       ['staking.PayoutStarted', era, stash, '0', null],
@@ -72,6 +72,6 @@ export class Staking {
       ...nominators,
     ];
     const args = { validator_stash: stash, era, page: '0' };
-    book.signs(this.#cast.anyone(STAKERS), 'staking.payoutStakersByPage', args, events, { anytime: true });
+    book.sign(this.#cast.randomKey(STAKERS), 'staking.payoutStakersByPage', args, events, { anytime: true });
   }
 }

@@ -4,14 +4,14 @@ import type { DayBook } from './day-book.ts';
 import type { Random } from './random.ts';
 
 /** Relative activity of a day, around 1: growth over `days`, quiet weekends, and a slow wave. */
-export function rhythm(day: number, weekday: number, growth: number, days: number): number {
+export function activityOf(day: number, weekday: number, growth: number, days: number): number {
   const trend = growth ** (Math.min(day / days, 2) - 0.5);
   const week = weekday === 0 ? 0.68 : weekday === 6 ? 0.74 : 1.08;
   return trend * week * (1 + 0.14 * Math.sin(day / 11) + 0.05 * Math.sin(day / 3.1));
 }
 
 /** A random count around `mean`, with the spread of a Poisson distribution. */
-export function about(random: Random, mean: number): number {
+export function randomCount(random: Random, mean: number): number {
   const noise = (random.fraction() + random.fraction() + random.fraction()) / 1.5 - 1;
   return Math.max(0, Math.round(mean + noise * (0.12 * mean + Math.sqrt(mean))));
 }
@@ -34,7 +34,7 @@ export class Traffic {
 
   /** A random account that exists on the chain. */
   someone(book: DayBook): DemoKey {
-    return this.#cast.anyone(this.#accounts.get(book.chain.name) ?? this.#firstAccounts);
+    return this.#cast.randomKey(this.#accounts.get(book.chain.name) ?? this.#firstAccounts);
   }
 
   write(book: DayBook, transactions: number): void {
@@ -44,7 +44,7 @@ export class Traffic {
       else this.#transaction(book);
     }
     if (isEthereum || !this.#random.chance(0.3)) return;
-    book.happens(['system.KilledAccount', book.printed(this.someone(book))]);
+    book.emit(['system.KilledAccount', book.addressOf(this.someone(book))]);
   }
 
   #transaction(book: DayBook): void {
@@ -55,7 +55,7 @@ export class Traffic {
     const anytime = true;
     if (roll < 0.52) {
       const { args, events } = this.#transfer(book, from);
-      book.signs(from, 'balances.transferKeepAlive', args, events, { success, anytime });
+      book.sign(from, 'balances.transferKeepAlive', args, events, { success, anytime });
       return;
     }
     if (book.chain.role === 'defi' && roll < 0.86) {
@@ -64,10 +64,10 @@ export class Traffic {
     }
     if (roll < 0.7) {
       const [asset, amount] = [random.pick(['1984', '1337', '30']), String(random.whole(1, 4_000_000_000))];
-      const [who, to] = [book.printed(from), book.printed(this.someone(book))];
+      const [who, to] = [book.addressOf(from), book.addressOf(this.someone(book))];
       const args = { id: asset, target: { id: to }, amount };
       const moved: DemoEvent = ['assets.Transferred', asset, who, to, amount];
-      book.signs(from, 'assets.transferKeepAlive', args, [moved], { success, anytime });
+      book.sign(from, 'assets.transferKeepAlive', args, [moved], { success, anytime });
       return;
     }
     if (roll < 0.8) {
@@ -78,7 +78,7 @@ export class Traffic {
         weight_limit: 'Unlimited',
       };
       const sent: DemoEvent = ['xcmpQueue.XcmpMessageSent', hexOf(random, 32)];
-      book.signs(from, 'polkadotXcm.limitedReserveTransferAssets', args, [sent], {
+      book.sign(from, 'polkadotXcm.limitedReserveTransferAssets', args, [sent], {
         success,
         anytime,
       });
@@ -89,18 +89,18 @@ export class Traffic {
       return;
     }
     if (roll < 0.94) {
-      const remarked: DemoEvent = ['system.Remarked', book.printed(from), hexOf(random, 32)];
+      const remarked: DemoEvent = ['system.Remarked', book.addressOf(from), hexOf(random, 32)];
       const args = { remark: '0x64656d6f' };
-      book.signs(from, 'system.remarkWithEvent', args, [remarked], { success, anytime });
+      book.sign(from, 'system.remarkWithEvent', args, [remarked], { success, anytime });
       return;
     }
     const real = this.someone(book);
     const { args, events } = this.#transfer(book, real);
     const inner = nestedCall('balances.transferKeepAlive', args);
-    book.signs(
+    book.sign(
       from,
       'proxy.proxy',
-      { real: { id: book.printed(real) }, force_proxy_type: null, call: inner },
+      { real: { id: book.addressOf(real) }, force_proxy_type: null, call: inner },
       [...events, ['proxy.ProxyExecuted', { ok: [] }]],
       { success, anytime },
     );
@@ -111,7 +111,7 @@ export class Traffic {
     const items = Array.from({ length: this.#random.whole(2, 4) }, () => this.#transfer(book, from));
     const calls = items.map(({ args }) => nestedCall('balances.transferKeepAlive', args));
     const events = items.flatMap(({ events }): DemoEvent[] => [...events, ['utility.ItemCompleted']]);
-    book.signs(from, 'utility.batchAll', { calls }, [...events, ['utility.BatchCompleted']], {
+    book.sign(from, 'utility.batchAll', { calls }, [...events, ['utility.BatchCompleted']], {
       anytime: true,
     });
   }
@@ -121,17 +121,17 @@ export class Traffic {
     const accounts = this.#accounts.get(book.chain.name) ?? this.#firstAccounts;
     const isNew = accounts < this.#cast.size && random.chance(0.09);
     if (isNew) this.#accounts.set(book.chain.name, accounts + 1);
-    const to = book.printed(isNew ? this.#cast.at(accounts) : this.someone(book));
+    const to = book.addressOf(isNew ? this.#cast.at(accounts) : this.someone(book));
     const value = book.planck(book.profile.transfer * (0.1 + 3 * random.fraction() ** 4));
-    const events: DemoEvent[] = [['balances.Transfer', book.printed(from), to, value]];
+    const events: DemoEvent[] = [['balances.Transfer', book.addressOf(from), to, value]];
     if (isNew) events.unshift(['system.NewAccount', to]);
     return { args: { dest: { id: to }, value }, events };
   }
 
   #swap(book: DayBook, from: DemoKey): void {
     const random = this.#random;
-    const who = book.printed(from);
-    const pool = book.printed(this.#cast.at(0));
+    const who = book.addressOf(from);
+    const pool = book.addressOf(this.#cast.at(0));
     const [sold, bought] = [random.whole(0, 20), random.whole(21, 40)].map(String);
     const [amount, received] = [random.whole(10 ** 8, 10 ** 12), random.whole(10 ** 8, 10 ** 12)].map(String);
     const args = { asset_in: sold, asset_out: bought, amount_in: amount, min_amount_out: '0', route: [] };
@@ -139,23 +139,23 @@ export class Traffic {
       ['tokens.Transfer', sold, who, pool, amount],
       ['tokens.Transfer', bought, pool, who, received],
     ];
-    book.signs(from, 'router.sell', args, events, { success: !random.chance(0.04), anytime: true });
+    book.sign(from, 'router.sell', args, events, { success: !random.chance(0.04), anytime: true });
   }
 
   #ofEthereum(book: DayBook): void {
     const random = this.#random;
-    const from = this.#ethereum.anyone();
+    const from = this.#ethereum.randomKey();
     if (random.chance(0.08)) {
       const args = { candidate: this.#ethereum.at(random.whole(0, 9)), more: book.planck(100) };
-      book.signs(from, 'parachainStaking.delegatorBondMore', args, [], { anytime: true });
+      book.sign(from, 'parachainStaking.delegatorBondMore', args, [], { anytime: true });
       return;
     }
     const exit = random.chance(0.96) ? { succeed: 'Returned' } : { revert: 'Reverted' };
-    const to = this.#ethereum.anyone();
+    const to = this.#ethereum.randomKey();
     const value = book.planck(book.profile.transfer * random.fraction() ** 5);
     const moved: DemoEvent[] = random.chance(0.4) ? [['balances.Transfer', from, to, value]] : [];
     const executed: DemoEvent = ['ethereum.Executed', from, to, hexOf(random, 32), exit, '0x'];
-    book.unsigned('ethereum.transact', {}, [...moved, executed]);
+    book.addUnsigned('ethereum.transact', {}, [...moved, executed]);
   }
 }
 

@@ -6,7 +6,7 @@ import { fetchHeights } from '../backfill/fetch-heights.ts';
 import { portions } from '../backfill/portions.ts';
 import type { BlockService } from '../sources/block-service.ts';
 import type { UnservedHeight } from '../sources/skipped-heights.ts';
-import type { FollowedChain } from '../sources/source-metrics.ts';
+import type { FollowMetrics } from '../sources/source-metrics.ts';
 import { BestBlocks } from './best-blocks.ts';
 
 export interface FollowOptions {
@@ -32,7 +32,7 @@ export interface FollowOptions {
   /** Called once with the reason when the source stops answering, and with null when it answers again. */
   readonly onConnectionChange?: (reason: string | null) => void;
   /** Called after every request for the head. */
-  readonly followed?: Pick<FollowedChain, 'looked' | 'failed'>;
+  readonly followed?: Pick<FollowMetrics, 'recordHead' | 'recordError'>;
 }
 
 /** Limits of one batch of final blocks: its number of blocks, and the bytes after which it is closed. */
@@ -63,7 +63,7 @@ export async function* followBlocks(service: BlockService, options: FollowOption
   while (!signal.aborted) {
     try {
       const finalized = await service.head();
-      options.followed?.looked(finalized.number);
+      options.followed?.recordHead(finalized.number);
       if (next === undefined) {
         // A process that takes over before the first block is ingested begins here.
         await options.onIngested?.(finalized.number);
@@ -85,7 +85,7 @@ export async function* followBlocks(service: BlockService, options: FollowOption
       report(fault === null ? null : reasonOf(fault));
     } catch (error) {
       if (signal.aborted) return;
-      options.followed?.failed();
+      options.followed?.recordError();
       report(reasonOf(error));
       downSince ??= performance.now();
       if (performance.now() - downSince >= (options.awayMsMax ?? Number.POSITIVE_INFINITY)) throw error;

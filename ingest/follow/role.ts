@@ -5,9 +5,9 @@ import { pause } from '../../infra/coordination/pause.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { KeyValue } from '../../infra/ports.ts';
 import { findChain, readRegistry } from '../chains/registry.ts';
-import { concurrencyOf, type SourceOptions, shownUrl } from '../sources/service-address.ts';
+import { concurrencyOf, displayUrl, type SourceOptions } from '../sources/service-address.ts';
 import type { SourceSettings } from '../sources/settings.ts';
-import { FollowedChain, type SourceMetrics } from '../sources/source-metrics.ts';
+import { FollowMetrics, type SourceMetrics } from '../sources/source-metrics.ts';
 import type { IngestTarget } from './source-follower.ts';
 
 const RETRY_MS = 5_000;
@@ -34,7 +34,7 @@ export function startIngestRole(options: IngestRoleOptions): () => Promise<void>
   const registry = readRegistry(settings);
   const sources = settings.FOLLOW.map(({ chain: name, ...address }, index) => {
     const { relay_chain, name: chain } = findChain(registry, name);
-    return { ...address, chain, followed: new FollowedChain(metrics, { relay_chain, chain }, index) };
+    return { ...address, chain, followed: new FollowMetrics(metrics, { relay_chain, chain }, index) };
   });
   const stop = new AbortController();
   const running = sources.map((source) => keepFollowing(source, options, stop.signal));
@@ -45,11 +45,11 @@ export function startIngestRole(options: IngestRoleOptions): () => Promise<void>
 }
 
 async function keepFollowing(
-  { followed, ...source }: SourceOptions & { readonly followed: FollowedChain },
+  { followed, ...source }: SourceOptions & { readonly followed: FollowMetrics },
   { target, settings, keyValue, log: parent }: IngestRoleOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const log = parent.child({ chain: source.chain, url: shownUrl(source) });
+  const log = parent.child({ chain: source.chain, url: displayUrl(source) });
   const options = {
     ...source,
     followed,
@@ -73,7 +73,7 @@ async function keepFollowing(
       if (lost.aborted) log.warn('stopped following: another process may have taken over the chain');
     } catch (error) {
       if (signal.aborted) return;
-      followed.failed();
+      followed.recordError();
       const isUsage = error instanceof ProductError && error.code === 'usage';
       log.error(
         isUsage ? {} : { err: error },
@@ -100,12 +100,12 @@ interface ChainClaim {
 async function claimChain(
   chain: string,
   keyValue: KeyValue,
-  { leaseMs, signal, followed }: { leaseMs: number; signal: AbortSignal; followed: FollowedChain },
+  { leaseMs, signal, followed }: { leaseMs: number; signal: AbortSignal; followed: FollowMetrics },
 ): Promise<ChainClaim> {
   for (;;) {
     const lease = await Lease.acquire(keyValue, `follow/${chain}`, leaseMs, 1);
     if (!lease) {
-      followed.left();
+      followed.clear();
       await setTimeout(CLAIM_POLL_MS, undefined, { signal });
       continue;
     }

@@ -6,9 +6,9 @@ import { type BlockSource, fetchHeights } from '../backfill/fetch-heights.ts';
 import { rangesOf } from '../sources/heights.ts';
 import { LINE_END } from '../sources/lines.ts';
 import {
-  patienceFor,
+  nextAttemptAt,
   type SkippedHeight,
-  triedAgainAt,
+  timeoutFactorFor,
   type UnservedHeight,
 } from '../sources/skipped-heights.ts';
 
@@ -47,7 +47,7 @@ export async function refillSkipped(
     try {
       const now = Date.now();
       const due = (await target.skipped(chain))
-        .filter((height) => triedAgainAt(height, retrySeconds) <= now)
+        .filter((height) => nextAttemptAt(height, retrySeconds) <= now)
         .slice(0, HEIGHTS_AT_ONCE);
       if (due.length > 0) await tryAgain(source, target, chain, due, say);
     } catch (error) {
@@ -66,13 +66,13 @@ async function tryAgain(
 ): Promise<void> {
   const unserved: UnservedHeight[] = [];
   let filled = 0;
-  const patience = new Map(due.map((height) => [height.number, patienceFor(height)]));
-  const patient = {
+  const timeoutFactor = new Map(due.map((height) => [height.number, timeoutFactorFor(height)]));
+  const withMoreTime = {
     ...source,
     head: () => source.head(),
-    block: (number: number) => source.block(number, patience.get(number)),
+    block: (number: number) => source.block(number, timeoutFactor.get(number)),
   };
-  for await (const height of fetchHeights(patient, rangesOf([...patience.keys()]), CONCURRENCY)) {
+  for await (const height of fetchHeights(withMoreTime, rangesOf([...timeoutFactor.keys()]), CONCURRENCY)) {
     const { number, reason } = height;
     if ('line' in height) {
       // One at a time, because a block may be large.

@@ -7,13 +7,13 @@ import { NodeSource } from '../node/node-source.ts';
 import { DayCollector } from '../node/state/day-collector.ts';
 import type { StateTarget } from '../node/state/state-backfill.ts';
 import { stateNode } from '../node/state/state-node.ts';
-import type { Heights } from '../sources/heights.ts';
+import type { HeightRange } from '../sources/heights.ts';
 import type { SourceOptions } from '../sources/service-address.ts';
 import type { SourceSettings } from '../sources/settings.ts';
 import { Sidecar } from '../sources/sidecar.ts';
 import type { SkippedHeight, UnservedHeight } from '../sources/skipped-heights.ts';
 import { SnapshotCollector } from '../sources/snapshot-collector.ts';
-import type { FollowedChain } from '../sources/source-metrics.ts';
+import type { FollowMetrics } from '../sources/source-metrics.ts';
 import { BLOCKS_AT_ONCE, type FollowOptions, followBlocks } from './block-follower.ts';
 import { FollowTrace } from './follow-trace.ts';
 import { refillSkipped } from './skipped-refill.ts';
@@ -24,7 +24,7 @@ export interface IngestTarget extends StateTarget {
   /** Stored heights of every chain. */
   status(): Promise<{ readonly chains: readonly StoredHeights[] }>;
   /** Heights of an inclusive range that are neither stored nor skipped. */
-  missing(range: { chain: string; from: number; to: number }): Promise<readonly Heights[]>;
+  missing(range: { chain: string; from: number; to: number }): Promise<readonly HeightRange[]>;
   /** Heights of a chain that are skipped. */
   skipped(chain: string): Promise<readonly SkippedHeight[]>;
   /** Counts a failed attempt for each height. */
@@ -61,7 +61,7 @@ export interface SourceFollowerOptions extends SourceOptions {
   readonly backoffMs?: number;
   /** Wait before a skipped height is retried. It doubles with each attempt, up to a day. */
   readonly skippedRetrySeconds?: number;
-  readonly followed?: FollowedChain;
+  readonly followed?: FollowMetrics;
   /** `run` throws after this time without an answer, so that the caller can try another source. */
   readonly awayMsMax?: number;
 }
@@ -128,7 +128,7 @@ export class SourceFollower {
       awayMsMax,
     } = this.#options;
     const from = this.#options.from ?? (await nextHeight(target, chain));
-    if (from !== undefined) followed?.published(from);
+    if (from !== undefined) followed?.recordProgress(from);
     const trace = new FollowTrace(chain.name);
     const batches = followBlocks(service, {
       chain,
@@ -148,14 +148,14 @@ export class SourceFollower {
       ...(awayMsMax === undefined ? {} : { awayMsMax }),
       onIngested: async (next) => {
         await onIngested?.(next);
-        followed?.published(next);
+        followed?.recordProgress(next);
       },
       followed: {
-        looked: (head) => {
-          followed?.looked(head);
+        recordHead: (head) => {
+          followed?.recordHead(head);
           trace.begin();
         },
-        failed: () => followed?.failed(),
+        recordError: () => followed?.recordError(),
       },
       ...this.#snapshots(target, say),
     });

@@ -41,7 +41,7 @@ export const heightOf = ({ number }: { readonly number: string }): number => Num
 export const runtimeVersion = z.object({ specName: z.string(), specVersion: z.int().min(0) });
 
 /** Validates a result. Throws the error of the answer, or `source_failed`. */
-export function read<T>(schema: z.ZodType<T>, answer: RpcAnswer, host: string): T {
+export function parseResult<T>(schema: z.ZodType<T>, answer: RpcAnswer, host: string): T {
   const parsed = schema.safeParse(resultOf(answer));
   if (parsed.success) return parsed.data;
   throw new ProductError(
@@ -52,7 +52,7 @@ export function read<T>(schema: z.ZodType<T>, answer: RpcAnswer, host: string): 
 
 /** The header of a hash; null if the node has none. Throws for a header of another block. */
 export function readHeader(hash: string, answer: RpcAnswer, host: string): NodeHeader | null {
-  const given = read(headerAnswer, answer, host);
+  const given = parseResult(headerAnswer, answer, host);
   if (given === null || headerHash(given) === hash) return given;
   throw new ProductError('source_failed', `${host} returned the header of another block in place of ${hash}`);
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ProductError } from '../../infra/errors.ts';
 import { ignore } from '../../infra/ignore.ts';
-import { blockHash, hex, read } from './answers.ts';
+import { blockHash, hex, parseResult } from './answers.ts';
 import { archivedPages, archivedValue } from './archive-storage.ts';
 import { bytesOf, Cursor, Undecodable } from './decode/cursor.ts';
 import { headerOfScale } from './decode/header.ts';
@@ -163,7 +163,7 @@ class Round {
     const answer = await new Promise<RpcAnswer>((resolve, reject) => {
       this.#waiting.push({ method, params, resolve, reject });
     });
-    return read(schema, answer, this.#rpc.host);
+    return parseResult(schema, answer, this.#rpc.host);
   }
 
   async #send(calls: readonly WaitingCall[]): Promise<void> {

@@ -1,9 +1,15 @@
 import { ProductError } from '../../infra/errors.ts';
+import type { BatchLines } from './block-batcher.ts';
 import type { DecodedBlocks } from './decode-worker.ts';
 import { decodeBlocks, ThreadEnded } from './decoder.ts';
-import { asFailure, type BlockPlace, type Each, type FetchedBlock, type RawBlocks } from './raw-blocks.ts';
+import {
+  type BlockRef,
+  type FetchedBlock,
+  type RawBlocks,
+  type Results,
+  toProductError,
+} from './raw-blocks.ts';
 import type { Runtimes } from './runtimes.ts';
-import type { StrideLines } from './strides.ts';
 
 type Line = Buffer | ProductError;
 
@@ -26,10 +32,10 @@ export class BlockReader {
   }
 
   /** The lines of sorted heights. */
-  async stride(numbers: readonly number[], patience: number): Promise<StrideLines> {
-    const { places, ...final } = await this.#blocks.places(numbers, patience);
-    const present = places.filter((place) => !(place instanceof Error)) as BlockPlace[];
-    const { lines, bytes } = await this.#lines(present, final, patience);
+  async readBatch(numbers: readonly number[], timeoutFactor: number): Promise<BatchLines> {
+    const { places, ...final } = await this.#blocks.places(numbers, timeoutFactor);
+    const present = places.filter((place) => !(place instanceof Error)) as BlockRef[];
+    const { lines, bytes } = await this.#lines(present, final, timeoutFactor);
     const rest = lines.values();
     return {
       lines: places.map((place) => (place instanceof Error ? place : rest.next().value)) as Line[],
@@ -38,24 +44,24 @@ export class BlockReader {
   }
 
   /** The line of a block by its hash, as one that is not final. */
-  async block(hash: string, patience: number): Promise<Buffer> {
-    const place = await this.#blocks.place(hash, patience);
-    const [line] = (await this.#lines([place], NOTHING_FINAL, patience)).lines;
+  async block(hash: string, timeoutFactor: number): Promise<Buffer> {
+    const place = await this.#blocks.place(hash, timeoutFactor);
+    const [line] = (await this.#lines([place], NOTHING_FINAL, timeoutFactor)).lines;
     if (line instanceof Buffer) return line;
     throw line;
   }
 
   async #lines(
-    places: readonly BlockPlace[],
+    places: readonly BlockRef[],
     final: { readonly finalizedHash: string | null; readonly finalTo: number },
-    patience: number,
+    timeoutFactor: number,
   ) {
-    const fetched = await this.#blocks.fetch(places, final, patience);
+    const fetched = await this.#blocks.fetch(places, final, timeoutFactor);
     const lines = await this.#decode(fetched);
     const hasNewSession = lines.some(
       (line, i) => i > 0 && line instanceof Buffer && line.includes(NEW_SESSION),
     );
-    if (hasNewSession) await this.#correctAuthors(places, fetched, lines, patience);
+    if (hasNewSession) await this.#correctAuthors(places, fetched, lines, timeoutFactor);
     return {
       lines,
       bytes: fetched.reduce((sum, block) => sum + (block instanceof Error ? 0 : sizeOf(block)), 0),
@@ -64,12 +70,12 @@ export class BlockReader {
 
   /** Decodes blocks again whose validators differ from those of the first and the last block. */
   async #correctAuthors(
-    places: readonly BlockPlace[],
-    fetched: Each<FetchedBlock>,
+    places: readonly BlockRef[],
+    fetched: Results<FetchedBlock>,
     lines: Line[],
-    patience: number,
+    timeoutFactor: number,
   ): Promise<void> {
-    const validators = await this.#blocks.validators(places, patience);
+    const validators = await this.#blocks.validators(places, timeoutFactor);
     const corrected = fetched.map((block, i) => {
       const own = validators[i];
       if (block instanceof Error || own === block.raw.validators || own === undefined) return null;
@@ -79,7 +85,7 @@ export class BlockReader {
     for (const [i, block] of corrected.entries()) if (block !== null) lines[i] = again.shift() as Line;
   }
 
-  async #decode(blocks: Each<FetchedBlock>): Promise<Line[]> {
+  async #decode(blocks: Results<FetchedBlock>): Promise<Line[]> {
     const lines: Line[] = [];
     const fetched: (FetchedBlock & { readonly at: number })[] = [];
     for (const [at, block] of blocks.entries()) {
@@ -96,7 +102,9 @@ export class BlockReader {
   async #decodeWith(specVersion: number, blocks: readonly FetchedBlock[]): Promise<Line[]> {
     const [first] = blocks;
     if (first === undefined) return [];
-    const runtime = await this.#runtimes.of(specVersion, first.parentHash ?? first.hash).catch(asFailure);
+    const runtime = await this.#runtimes
+      .of(specVersion, first.parentHash ?? first.hash)
+      .catch(toProductError);
     if (runtime instanceof Error) return blocks.map(() => runtime);
     const rawBlocks = blocks.map(({ raw, parentHash, isFirst }) => ({
       raw,
@@ -130,12 +138,12 @@ export class BlockReader {
   }
 
   async #decodeWithFees(block: FetchedBlock, feeless: readonly number[]): Promise<Line[]> {
-    const fees = await this.#blocks.fees(block, feeless).catch(asFailure);
+    const fees = await this.#blocks.fees(block, feeless).catch(toProductError);
     if (fees instanceof Error) return [fees];
     return this.#decodeWith(block.specVersion, [{ ...block, raw: { ...block.raw, fees } }]);
   }
 
-  #failure({ number }: BlockPlace, reason: string): ProductError {
+  #failure({ number }: BlockRef, reason: string): ProductError {
     return new ProductError('source_failed', `block ${number} of ${this.#host}: ${reason}`);
   }
 }

@@ -1,14 +1,14 @@
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { BlockService } from '../sources/block-service.ts';
-import { shownAddress } from '../sources/service-address.ts';
-import { blockHash, heightOf, read, readHeader, runtimeVersion } from './answers.ts';
+import { displayAddress } from '../sources/service-address.ts';
+import { blockHash, heightOf, parseResult, readHeader, runtimeVersion } from './answers.ts';
 import type { ArchiveRpc } from './archive-rpc.ts';
+import { BlockBatcher } from './block-batcher.ts';
 import { BlockReader } from './block-reader.ts';
 import { rpcOf } from './node-methods.ts';
 import { RawBlocks } from './raw-blocks.ts';
 import { NodeRpc, type RpcAnswer, type RpcLimits } from './rpc.ts';
 import { Runtimes } from './runtimes.ts';
-import { Strides } from './strides.ts';
 
 /** The metadata of a large runtime takes 2 MB as hex, and a batch of blocks several times that. */
 const ANSWER_BYTES_MIN = 32 * 2 ** 20;
@@ -20,13 +20,13 @@ const ATTEMPTS_TO_CONNECT = 2;
 export class NodeSource implements BlockService {
   readonly url: string;
   /** The decoder refuses a block unless each extrinsic has one outcome. */
-  readonly givesWholeBlocks = true;
+  readonly servesCompleteBlocks = true;
   readonly specName: string;
   readonly rpc: NodeRpc | ArchiveRpc;
   readonly genesisHash: string;
   readonly #blocks: RawBlocks;
   readonly #reader: BlockReader;
-  readonly #strides: Strides;
+  readonly #batcher: BlockBatcher;
 
   private constructor(url: string, rpc: NodeRpc | ArchiveRpc, specName: string, genesis: string) {
     this.url = url;
@@ -36,7 +36,9 @@ export class NodeSource implements BlockService {
     const runtimes = new Runtimes(rpc, `${genesis}/${specName}`);
     this.#blocks = new RawBlocks(rpc, genesis);
     this.#reader = new BlockReader(rpc.host, this.#blocks, runtimes);
-    this.#strides = new Strides((numbers, patience) => this.#reader.stride(numbers, patience));
+    this.#batcher = new BlockBatcher((numbers, timeoutFactor) =>
+      this.#reader.readBatch(numbers, timeoutFactor),
+    );
   }
 
   static async connect(address: string, given: Partial<RpcLimits> = {}): Promise<NodeSource> {
@@ -50,18 +52,18 @@ export class NodeSource implements BlockService {
     ];
     const [version, genesis] = await rpc.batch(calls, { attempts });
     try {
-      const { specName } = read(runtimeVersion, version as RpcAnswer, rpc.host);
+      const { specName } = parseResult(runtimeVersion, version as RpcAnswer, rpc.host);
       return new NodeSource(
-        shownAddress(address),
+        displayAddress(address),
         rpc,
         specName,
-        read(blockHash, genesis as RpcAnswer, rpc.host),
+        parseResult(blockHash, genesis as RpcAnswer, rpc.host),
       );
     } catch (error) {
       if (!(error instanceof ProductError)) throw error;
       throw new ProductError(
         error.code,
-        `${shownAddress(address)} is not a Substrate node: ${reasonOf(error)}`,
+        `${displayAddress(address)} is not a Substrate node: ${reasonOf(error)}`,
       );
     }
   }
@@ -77,7 +79,7 @@ export class NodeSource implements BlockService {
   async head(kind: 'finalized' | 'best' = 'finalized'): Promise<{ number: number; hash: string }> {
     const method = kind === 'finalized' ? 'chain_getFinalizedHead' : 'chain_getBlockHash';
     const [asked] = await this.rpc.batch([{ method, params: [] }]);
-    const hash = read(blockHash, asked as RpcAnswer, this.rpc.host);
+    const hash = parseResult(blockHash, asked as RpcAnswer, this.rpc.host);
     const [answer] = await this.rpc.batch([{ method: 'chain_getHeader', params: [hash] }]);
     const header = readHeader(hash, answer as RpcAnswer, this.rpc.host);
     if (header === null)
@@ -87,7 +89,9 @@ export class NodeSource implements BlockService {
     return head;
   }
 
-  block(id: number | string, patience = 1): Promise<Buffer> {
-    return typeof id === 'number' ? this.#strides.block(id, patience) : this.#reader.block(id, patience);
+  block(id: number | string, timeoutFactor = 1): Promise<Buffer> {
+    return typeof id === 'number'
+      ? this.#batcher.block(id, timeoutFactor)
+      : this.#reader.block(id, timeoutFactor);
   }
 }

@@ -5,7 +5,7 @@ import {
   blockHash,
   heightOf,
   hex,
-  read,
+  parseResult,
   readHeader,
   runtimeVersion,
   storageAnswer,
@@ -20,7 +20,7 @@ const EVENTS = '0x26aa394eea5630e07c48ae0c9558cef780d41e5e16056765bc8461851072c9
 const VALIDATORS = '0xcec5070d609dd3497f72bde07fc96ba088dcde934c658227ee1dfafcd6e16903';
 
 /** A block that a node has. */
-export interface BlockPlace {
+export interface BlockRef {
   readonly number: number;
   readonly hash: string;
   /** Hash of the block below it; block 0 has none. */
@@ -30,14 +30,14 @@ export interface BlockPlace {
 }
 
 /** A block as the node stores it, with the data that decoding needs. */
-export interface FetchedBlock extends BlockPlace {
+export interface FetchedBlock extends BlockRef {
   readonly raw: RawBlock;
   /** Version of the runtime that made the block, which is in the state of its parent. */
   readonly specVersion: number;
 }
 
 /** For each block a value, or the error. */
-export type Each<T> = readonly (T | ProductError)[];
+export type Results<T> = readonly (T | ProductError)[];
 
 interface FinalBlock {
   readonly number: number;
@@ -67,12 +67,12 @@ export class RawBlocks {
   /** The hashes of heights, the finalized head of the same node, and a height up to which all blocks are final. */
   async places(
     numbers: readonly number[],
-    patience: number,
-  ): Promise<{ places: Each<BlockPlace>; finalizedHash: string; finalTo: number }> {
+    timeoutFactor: number,
+  ): Promise<{ places: Results<BlockRef>; finalizedHash: string; finalTo: number }> {
     this.#lowest = Math.min(this.#lowest, ...numbers);
     const final = this.#final ?? { number: 0, hash: this.#genesis };
     const wanted = [...new Set([0, final.number, ...numbers.flatMap((n) => [Math.max(0, n - 1), n])])];
-    const [head, ...list] = await this.#hashes(wanted, patience);
+    const [head, ...list] = await this.#hashes(wanted, timeoutFactor);
     const finalizedHash = this.#take(blockHash, head);
     const taken = this.#each(blockHash.nullable(), list);
     const hashes = new Map(taken.map((hash, i) => [wanted[i], hash]));
@@ -95,22 +95,24 @@ export class RawBlocks {
   }
 
   /** Hashes of the finalized head and of the heights. */
-  async #hashes(heights: readonly number[], patience: number): Promise<readonly RpcAnswer[]> {
+  async #hashes(heights: readonly number[], timeoutFactor: number): Promise<readonly RpcAnswer[]> {
     const head = { method: 'chain_getFinalizedHead', params: [] };
     const hashOf = (heights: unknown) => ({ method: 'chain_getBlockHash', params: [heights] });
     if (this.#takesLists) {
-      const asked = await this.#rpc.batch([head, hashOf(heights)], { patience });
+      const asked = await this.#rpc.batch([head, hashOf(heights)], { timeoutFactor });
       const [first, list] = asked as [RpcAnswer, RpcAnswer];
       if ('error' in list && !(list.error instanceof NodeRefusal)) throw list.error;
       if ('result' in list && Array.isArray(list.result) && list.result.length === heights.length)
         return [first, ...list.result.map((result: unknown) => ({ result }))];
       this.#takesLists = false;
     }
-    return this.#rpc.batch([head, ...heights.map(hashOf)], { patience });
+    return this.#rpc.batch([head, ...heights.map(hashOf)], { timeoutFactor });
   }
 
-  async place(hash: string, patience: number): Promise<BlockPlace> {
-    const [answer] = await this.#rpc.batch([{ method: 'chain_getHeader', params: [hash] }], { patience });
+  async place(hash: string, timeoutFactor: number): Promise<BlockRef> {
+    const [answer] = await this.#rpc.batch([{ method: 'chain_getHeader', params: [hash] }], {
+      timeoutFactor,
+    });
     const header = readHeader(hash, answer as RpcAnswer, this.#rpc.host);
     if (header === null) throw this.#failure(`has no block ${hash}`);
     const number = heightOf(header);
@@ -119,10 +121,10 @@ export class RawBlocks {
 
   /** Fetches sorted blocks. They are final up to the height of `finalizedHash`, and up to `finalTo`. */
   async fetch(
-    places: readonly BlockPlace[],
+    places: readonly BlockRef[],
     { finalizedHash, finalTo }: { readonly finalizedHash: string | null; readonly finalTo: number },
-    patience: number,
-  ): Promise<Each<FetchedBlock>> {
+    timeoutFactor: number,
+  ): Promise<Results<FetchedBlock>> {
     const ends = places.filter((_, i) => i === 0 || i === places.length - 1);
     const calls = [
       ...places.flatMap(({ hash }) => [{ method: 'chain_getBlock', params: [hash] }, storage(EVENTS, hash)]),
@@ -130,12 +132,12 @@ export class RawBlocks {
       ...ends.map(validatorsCall),
       ...(finalizedHash === null ? [] : [{ method: 'chain_getHeader', params: [finalizedHash] }]),
     ];
-    const answers = await this.#rpc.batch(calls, { patience });
+    const answers = await this.#rpc.batch(calls, { timeoutFactor });
     const ofBlocks = answers.splice(0, places.length * 2);
     const ofVersions = answers.splice(0, ends.length);
     const ofValidators = answers.splice(0, ends.length);
-    const versions = await this.#spread(places, ofVersions, versionCall, patience);
-    const validators = await this.#spread(places, ofValidators, validatorsCall, patience);
+    const versions = await this.#spread(places, ofVersions, versionCall, timeoutFactor);
+    const validators = await this.#spread(places, ofValidators, validatorsCall, timeoutFactor);
     const head =
       finalizedHash === null ? null : readHeader(finalizedHash, answers[0] as RpcAnswer, this.#rpc.host);
     const finalized = Math.max(finalTo, head === null ? -1 : heightOf(head));
@@ -155,14 +157,14 @@ export class RawBlocks {
         };
         return { ...place, raw, specVersion };
       } catch (error) {
-        return asFailure(error);
+        return toProductError(error);
       }
     });
   }
 
   /** The validators at each block. */
-  async validators(places: readonly BlockPlace[], patience: number): Promise<Each<string | null>> {
-    const answers = await this.#rpc.batch(places.map(validatorsCall), { patience });
+  async validators(places: readonly BlockRef[], timeoutFactor: number): Promise<Results<string | null>> {
+    const answers = await this.#rpc.batch(places.map(validatorsCall), { timeoutFactor });
     return this.#each(storageAnswer, answers);
   }
 
@@ -194,29 +196,29 @@ export class RawBlocks {
 
   /** Repeats an answer for all blocks if the first and the last block have the same. Otherwise requests all. */
   async #spread(
-    places: readonly BlockPlace[],
+    places: readonly BlockRef[],
     ends: readonly RpcAnswer[],
-    callOf: (place: BlockPlace) => RpcCall,
-    patience: number,
+    callOf: (place: BlockRef) => RpcCall,
+    timeoutFactor: number,
   ): Promise<readonly RpcAnswer[]> {
     if (ends.length === places.length) return ends;
     const [first, last] = ends.map((answer) => ('error' in answer ? null : JSON.stringify(answer.result)));
     if (first === last && first !== null) return places.map(() => ends[0] as RpcAnswer);
-    return this.#rpc.batch(places.map(callOf), { patience });
+    return this.#rpc.batch(places.map(callOf), { timeoutFactor });
   }
 
-  #each<T>(schema: z.ZodType<T>, answers: readonly RpcAnswer[]): Each<T> {
+  #each<T>(schema: z.ZodType<T>, answers: readonly RpcAnswer[]): Results<T> {
     return answers.map((answer) => {
       try {
         return this.#take(schema, answer);
       } catch (error) {
-        return asFailure(error);
+        return toProductError(error);
       }
     });
   }
 
   #take<T>(schema: z.ZodType<T>, answer: RpcAnswer | undefined): T {
-    return read(schema, answer as RpcAnswer, this.#rpc.host);
+    return parseResult(schema, answer as RpcAnswer, this.#rpc.host);
   }
 
   #failure(text: string): ProductError {
@@ -225,15 +227,15 @@ export class RawBlocks {
 }
 
 const storage = (key: string, hash: string): RpcCall => ({ method: 'state_getStorage', params: [key, hash] });
-const validatorsCall = ({ hash }: BlockPlace) => storage(VALIDATORS, hash);
+const validatorsCall = ({ hash }: BlockRef) => storage(VALIDATORS, hash);
 /** The runtime in the parent's state makes a block, even a block that upgrades the runtime. */
-const versionCall = ({ hash, parentHash = hash }: BlockPlace): RpcCall => ({
+const versionCall = ({ hash, parentHash = hash }: BlockRef): RpcCall => ({
   method: 'state_getRuntimeVersion',
   params: [parentHash],
 });
 
 /** Turns the error of one block into a value, so that the other blocks are not lost. */
-export function asFailure(error: unknown): ProductError {
+export function toProductError(error: unknown): ProductError {
   if (error instanceof ProductError) return error;
   throw error;
 }

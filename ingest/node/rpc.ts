@@ -30,7 +30,7 @@ export type RpcAnswer = { readonly result: unknown } | { readonly error: Product
 export interface CallOptions {
   readonly attempts?: number;
   /** Multiplies the time limit. */
-  readonly patience?: number;
+  readonly timeoutFactor?: number;
 }
 
 interface AskedCall extends RpcCall {
@@ -98,9 +98,9 @@ export class NodeRpc {
     const parts = partsOf(calls, this.#callsMax);
     if (parts.length !== 1)
       return void (await Promise.all(parts.map((part) => this.#ask(part, attempt, options))));
-    const { attempts = this.#limits.attempts, patience = 1 } = options;
+    const { attempts = this.#limits.attempts, timeoutFactor = 1 } = options;
     const failure = await this.#gate.pass(
-      () => this.#attempt(calls, attempt >= Math.min(PASSING_ATTEMPTS, attempts), patience),
+      () => this.#attempt(calls, attempt >= Math.min(PASSING_ATTEMPTS, attempts), timeoutFactor),
       this.#limits.signal,
     );
     if (failure === null) return;
@@ -123,13 +123,13 @@ export class NodeRpc {
   async #attempt(
     calls: readonly AskedCall[],
     isLastAttempt: boolean,
-    patience: number,
+    timeoutFactor: number,
   ): Promise<RequestFailure | null> {
     const first = this.#nextId;
     this.#nextId += calls.length;
     const requests = calls.map(({ answer: _, ...call }, i) => ({ id: first + i, ...call }));
     try {
-      const replies = await this.#transport.exchange(requests, this.#limits.timeoutMs * patience);
+      const replies = await this.#transport.exchange(requests, this.#limits.timeoutMs * timeoutFactor);
       const failure = this.#take(calls, first, replies, isLastAttempt);
       if (failure === null) {
         this.#callsMax = Math.min(this.#callsCap, Math.ceil(this.#callsMax * 1.1));

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { ProductError } from '../../infra/errors.ts';
-import { hex, read } from './answers.ts';
-import { hashText } from './decode/hash.ts';
+import { hex, parseResult } from './answers.ts';
+import { blake2Hex } from './decode/hash.ts';
 import type { BatchRpc, RpcAnswer, RpcCall } from './rpc.ts';
 import { NodeRefusal } from './rpc-errors.ts';
 import { u32 } from './scale.ts';
@@ -63,7 +63,7 @@ export class Runtimes {
     const bytes = new Uint8Array(new SharedArrayBuffer(answered.length - begin));
     bytes.set(answered.subarray(begin));
     // The key includes the hash, because nodes may return different metadata for a version.
-    return { key: `${this.#chain}/${specVersion}/${hashText(bytes)}`, specVersion, bytes };
+    return { key: `${this.#chain}/${specVersion}/${blake2Hex(bytes)}`, specVersion, bytes };
   }
 
   /** The highest supported metadata version above 14; null if the runtime cannot list versions, as before 2023. */
@@ -85,6 +85,6 @@ export class Runtimes {
 
   async #bytes(call: RpcCall): Promise<Buffer> {
     const [answer] = await this.#rpc.batch([call]);
-    return Buffer.from(read(hex, answer as RpcAnswer, this.#rpc.host).slice(2), 'hex');
+    return Buffer.from(parseResult(hex, answer as RpcAnswer, this.#rpc.host).slice(2), 'hex');
   }
 }

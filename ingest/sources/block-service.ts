@@ -3,18 +3,18 @@ export interface BlockService {
   /** Shown in messages and logs. For a node without path and parameters, which may be keys. */
   readonly url: string;
   /** Whether every line is a complete block. Otherwise each line is checked for missing parts. */
-  readonly givesWholeBlocks: boolean;
+  readonly servesCompleteBlocks: boolean;
   /** Name of its runtime, such as `polkadot` or `statemint`. */
   readonly specName: string;
   /** Calls so far that the metadata does not describe. Lines hold them as bytes. */
   readonly undecodedCalls?: number;
   /** Hash of the genesis block, or the reason why the service does not return it. */
-  genesis(): Promise<{ readonly hash: string } | { readonly untold: string }>;
+  genesis(): Promise<{ readonly hash: string } | { readonly unavailable: string }>;
   /** Height and hash of the newest block. */
   head(kind?: 'finalized' | 'best'): Promise<{ readonly number: number; readonly hash: string }>;
   /**
-   * Returns one block as a line. A hash returns exactly that block, also after a reorganization. `patience` multiplies
+   * Returns one block as a line. A hash returns exactly that block, also after a reorganization. `timeoutFactor` multiplies
    * the time limit.
    */
-  block(id: number | string, patience?: number): Promise<Buffer>;
+  block(id: number | string, timeoutFactor?: number): Promise<Buffer>;
 }

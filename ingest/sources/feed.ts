@@ -31,7 +31,7 @@ export interface SourceProgress {
 export interface Feed {
   readonly unit: 'block' | 'day';
   /** Units fetched so far. */
-  readonly got: number;
+  readonly fetchedCount: number;
   readonly progress: SourceProgress | null;
   readonly faults: readonly SourceFault[];
   /** Whether the last source that was tried failed. */

@@ -5,7 +5,7 @@ import { blocks } from '../raw/tables.ts';
 import { skippedNumbers } from './skipped-heights.ts';
 
 /** An inclusive range of heights. */
-export interface Heights {
+export interface HeightRange {
   readonly from: number;
   readonly to: number;
 }
@@ -17,17 +17,17 @@ export interface Heights {
 export async function missingHeights(
   store: Store,
   chain: ChainKey,
-  { from, to }: Heights,
+  { from, to }: HeightRange,
   rangesMax: number,
   { withoutSkipped = false } = {},
-): Promise<Heights[]> {
+): Promise<HeightRange[]> {
   const skipped = withoutSkipped
     ? sql`UNION ALL SELECT number FROM (${skippedNumbers(chain)}) WHERE number >= ${from} AND number <= ${to}`
     : sql``;
   const stored = sql`SELECT number FROM ${blocks} FINAL
     WHERE ${ofChain(chain)} AND number >= ${from} AND number <= ${to}
       AND finalized ${skipped}`;
-  return store.rows<Heights>(sql`
+  return store.rows<HeightRange>(sql`
     SELECT previous + 1 AS from, height - 1 AS to
     FROM (
       SELECT height, lagInFrame(height, 1, toInt64(${from - 1})) OVER (ORDER BY height ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS previous
@@ -38,12 +38,12 @@ export async function missingHeights(
     LIMIT ${rangesMax}`);
 }
 
-export function* heightsOf(ranges: readonly Heights[]): Generator<number> {
+export function* heightsOf(ranges: readonly HeightRange[]): Generator<number> {
   for (const { from, to } of ranges) for (let height = from; height <= to; height++) yield height;
 }
 
 /** Groups sorted heights into ranges. */
-export function rangesOf(heights: readonly number[]): Heights[] {
+export function rangesOf(heights: readonly number[]): HeightRange[] {
   const ranges: { from: number; to: number }[] = [];
   for (const height of heights) {
     const last = ranges.at(-1);
@@ -53,7 +53,7 @@ export function rangesOf(heights: readonly number[]): Heights[] {
   return ranges;
 }
 
-export function countHeights(ranges: readonly Heights[]): number {
+export function countHeights(ranges: readonly HeightRange[]): number {
   return ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);
 }
 

@@ -45,7 +45,7 @@ export class HttpSource {
   /** Returns a JSON document. Numbers that a double would round become strings. */
   read<T>(path: string, schema: z.ZodType<T>): Promise<T> {
     return this.get(path, (bytes) => {
-      const read = schema.safeParse(parsed(bytes));
+      const read = schema.safeParse(parseJson(bytes));
       if (read.success) return read.data;
       throw new Error(`returned an unexpected document: ${firstFault(read.error)}`);
     });
@@ -161,7 +161,7 @@ export function reasonOfNetwork(error: unknown): string {
 }
 
 /** Parses JSON without rounding numbers. Throws if the bytes are not JSON. */
-export function parsed(bytes: Buffer): unknown {
+export function parseJson(bytes: Buffer): unknown {
   try {
     return parseExact(bytes.toString('utf8'));
   } catch {

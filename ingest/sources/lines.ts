@@ -46,7 +46,7 @@ const PACKINGS: readonly Packing[] = [
 const MAGIC_BYTES = 4;
 
 /** Decompresses a file. Its extension selects gzip, zstd or Parquet; without one its first bytes do. */
-export function decompressed(name: string, bytes: Readable, lineBytes: number): Readable {
+export function decompress(name: string, bytes: Readable, lineBytes: number): Readable {
   const named = PACKINGS.find(({ ending }) => name.endsWith(ending));
   if (named) return named.unpack(bytes, lineBytes);
   const unpacked = Readable.from(byFirstBytes(bytes, lineBytes), { objectMode: false });

@@ -8,7 +8,7 @@ import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { type AsyncBuffer, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
-import { PARQUET_BROKEN } from './parquet-broken.ts';
+import { PARQUET_BROKEN } from './parquet-error.ts';
 import { rowParts } from './parquet-parts.ts';
 
 /** Columns whose text is JSON, which is copied unchanged. */

@@ -19,8 +19,8 @@ import {
 } from '../log/envelope.ts';
 import { FirstAddress, type ForeignAddress } from '../log/first-address.ts';
 import { TOPICS } from '../log/topics.ts';
-import { decompressed, readLines } from './lines.ts';
-import { PARQUET_BROKEN } from './parquet-broken.ts';
+import { decompress, readLines } from './lines.ts';
+import { PARQUET_BROKEN } from './parquet-error.ts';
 import { countRead, type SourceMetrics } from './source-metrics.ts';
 
 /** A file, or a stream of lines. */
@@ -227,7 +227,7 @@ const unpack = (
   bytes: Readable,
   { name, firstLine }: { name: string; firstLine: number | undefined },
   { lineBytes }: PublishLimits,
-) => (firstLine === undefined ? decompressed(name, bytes, lineBytes) : bytes);
+) => (firstLine === undefined ? decompress(name, bytes, lineBytes) : bytes);
 
 const tooLong = (bytes: number, { lineSetting }: PublishLimits) => ({
   refused: `longer than ${bytes} bytes (${lineSetting})`,

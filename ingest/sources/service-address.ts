@@ -16,11 +16,11 @@ export interface SourceOptions extends ServiceAddress {
 export const concurrencyOf = ({ isNode = false }: ServiceAddress): number => (isNode ? 256 : 8);
 
 /** The URL for messages and logs. The address of a node may hold a key. */
-export const shownUrl = ({ url, isNode = false }: ServiceAddress): string =>
-  isNode ? shownAddress(url) : url;
+export const displayUrl = ({ url, isNode = false }: ServiceAddress): string =>
+  isNode ? displayAddress(url) : url;
 
 /** The address without a name, password, path or parameters, which may be keys. */
-export function shownAddress(address: string): string {
+export function displayAddress(address: string): string {
   const { protocol, host } = new URL(address);
   return `${protocol}//${host}`;
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { BlockService } from './block-service.ts';
 import { heightAtStart } from './heights.ts';
-import { type HttpLimits, HttpSource, parsed } from './http-source.ts';
+import { type HttpLimits, HttpSource, parseJson } from './http-source.ts';
 
 /** Sidecar serves blocks at the root, its successor under `/v1`. */
 const ROOTS = ['', '/v1'] as const;
@@ -38,7 +38,7 @@ const SPACE = 0x20;
 /** A Sidecar, or its successor polkadot-rest-api, as a source of blocks. */
 export class Sidecar implements BlockService {
   readonly url: string;
-  readonly givesWholeBlocks = false;
+  readonly servesCompleteBlocks = false;
   readonly specName: string;
   readonly #http: HttpSource;
   readonly #limits: SidecarLimits;
@@ -75,8 +75,8 @@ export class Sidecar implements BlockService {
     );
   }
 
-  async genesis(): Promise<{ readonly hash: string } | { readonly untold: string }> {
-    const take = (bytes: Buffer) => material.parse(parsed(bytes)).genesisHash.toLowerCase();
+  async genesis(): Promise<{ readonly hash: string } | { readonly unavailable: string }> {
+    const take = (bytes: Buffer) => material.parse(parseJson(bytes)).genesisHash.toLowerCase();
     const timeoutMs = Math.min(this.#limits.timeoutMs, GENESIS_MS_MAX);
     const attempts = Math.min(this.#limits.attempts, ATTEMPTS_TO_CONNECT);
     try {
@@ -84,7 +84,7 @@ export class Sidecar implements BlockService {
         hash: await this.#http.get('/transaction/material?noMeta=true', take, { attempts, timeoutMs }),
       };
     } catch (error) {
-      if (error instanceof ProductError) return { untold: reasonOf(error) };
+      if (error instanceof ProductError) return { unavailable: reasonOf(error) };
       throw error;
     }
   }
@@ -94,15 +94,15 @@ export class Sidecar implements BlockService {
   }
 
   /** Returns the body of the response, on one line. */
-  block(id: number | string, patience = 1): Promise<Buffer> {
+  block(id: number | string, timeoutFactor = 1): Promise<Buffer> {
     const take = (bytes: Buffer) => {
       // Refuses error pages of proxies, and blocks of another height.
       if (!isBlock(bytes, id)) throw new Error('did not return that block');
       return onOneLine(bytes);
     };
     const attempts = Math.min(this.#limits.attempts, this.#limits.blockAttempts);
-    const totalMs = this.#limits.blockMs * patience;
-    const timeoutMs = Math.min(this.#limits.timeoutMs * patience, totalMs);
+    const totalMs = this.#limits.blockMs * timeoutFactor;
+    const timeoutMs = Math.min(this.#limits.timeoutMs * timeoutFactor, totalMs);
     return this.#http.get(`/blocks/${id}`, take, { attempts, timeoutMs, totalMs });
   }
 
@@ -119,7 +119,7 @@ export const isUnreachable = (error: unknown): boolean =>
 function isBlock(bytes: Buffer, id: number | string): boolean {
   const first = heightAtStart(bytes);
   if (first !== null && typeof id === 'number') return first === id;
-  const { number, hash } = parsed(bytes) as { number?: unknown; hash?: unknown };
+  const { number, hash } = parseJson(bytes) as { number?: unknown; hash?: unknown };
   return typeof id === 'number' ? Number(number) === id : hash === id;
 }
 

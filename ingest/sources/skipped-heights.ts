@@ -20,16 +20,17 @@ export interface SkippedHeight extends UnservedHeight {
 }
 
 export const SKIPPED_REASON_CHARACTERS = 200;
-const TRIED_AGAIN_SECONDS_MAX = 86_400;
+const RETRY_SECONDS_MAX = 86_400;
 
 /** Each retry doubles the time limit of a slow block, up to this factor. */
-export const PATIENCE_MAX = 8;
+export const TIMEOUT_FACTOR_MAX = 8;
 
-export const patienceFor = ({ tries }: SkippedHeight): number => Math.min(PATIENCE_MAX, 2 ** tries);
+export const timeoutFactorFor = ({ tries }: SkippedHeight): number =>
+  Math.min(TIMEOUT_FACTOR_MAX, 2 ** tries);
 
 /** Time of the next attempt. The wait doubles with each one. */
-export function triedAgainAt({ last_tried_at, tries }: SkippedHeight, retrySeconds: number): number {
-  const seconds = Math.min(retrySeconds * 2 ** (tries - 1), Math.max(retrySeconds, TRIED_AGAIN_SECONDS_MAX));
+export function nextAttemptAt({ last_tried_at, tries }: SkippedHeight, retrySeconds: number): number {
+  const seconds = Math.min(retrySeconds * 2 ** (tries - 1), Math.max(retrySeconds, RETRY_SECONDS_MAX));
   return Date.parse(last_tried_at) + seconds * 1000;
 }
 

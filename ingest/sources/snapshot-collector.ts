@@ -6,7 +6,7 @@ import { timeOf } from '../decode/block-time.ts';
 import type { SnapshotKind } from '../decode/snapshot.ts';
 import { LINE_END } from './lines.ts';
 import { isUnreachable, type Sidecar } from './sidecar.ts';
-import { KINDS, type SnapshotMoment } from './snapshot-kinds.ts';
+import { SIDECAR_KINDS, type SnapshotMoment } from './snapshot-kinds.ts';
 import { type Subject, snapshotLine } from './snapshot-line.ts';
 
 interface CollectorOptions extends Subject {
@@ -34,7 +34,7 @@ export class SnapshotCollector {
     const time = await this.#timeOf(height);
     if (isoDay(time) === this.#day) return [];
     const lines: Buffer[] = [];
-    for (const { kind, isOf, take } of KINDS) {
+    for (const { kind, isOf, take } of SIDECAR_KINDS) {
       if (!isOf(this.#options)) continue;
       try {
         const payload = await take(momentOf(this.#sidecar, height), this.#options);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { encodeAddress } from '../chains/address.ts';
 import type { SnapshotKind } from '../decode/snapshot.ts';
 import type { Subject } from './snapshot-line.ts';
-import { COINS, isCalled, NO_COIN, siblingAccount, siblingsOf } from './stable-coins.ts';
+import { COINS, hasSymbol, NO_COIN, siblingAccount, siblingsOf } from './stable-coins.ts';
 
 // The kinds of snapshots that Sidecar can serve. A snapshot is complete or absent: a field without a route is never 0.
 
@@ -12,7 +12,7 @@ export interface SnapshotMoment {
   read<T>(path: string, schema: z.ZodType<T>): Promise<T>;
 }
 
-interface KindOfSource {
+interface SidecarKind {
   readonly kind: SnapshotKind;
   readonly isOf: (subject: Subject) => boolean;
   /** Returns the payload. Throws an error that names the missing part. */
@@ -36,7 +36,7 @@ async function stored<T>(
   return (await moment.read(`/pallets/${pallet}/storage/${item}`, z.object({ value }))).value;
 }
 
-const validatorSet: KindOfSource = {
+const validatorSet: SidecarKind = {
   kind: 'validator_set',
   isOf: ({ chain }) => chain.staking !== null,
   take: async (moment) => {
@@ -57,7 +57,7 @@ const validatorSet: KindOfSource = {
 };
 
 /** Always unavailable, because no route lists the ledgers. */
-const stakingState: KindOfSource = {
+const stakingState: SidecarKind = {
   kind: 'staking_state',
   isOf: ({ chain }) => chain.staking !== null,
   take: async () => {
@@ -67,7 +67,7 @@ const stakingState: KindOfSource = {
   },
 };
 
-const issuance: KindOfSource = {
+const issuance: SidecarKind = {
   kind: 'issuance',
   // The chain of the staking pallet has the token's issuance too.
   isOf: ({ chain }) => chain.staking !== null,
@@ -82,7 +82,7 @@ const assetInfo = z.object({
   assetMetaData: z.object({ symbol: text, decimals: count }).nullable(),
 });
 
-const stableHoldings: KindOfSource = {
+const stableHoldings: SidecarKind = {
   kind: 'stable_holdings',
   isOf: ({ chain }) => chain.role === 'asset-hub',
   take: async (moment, subject) => {
@@ -90,7 +90,7 @@ const stableHoldings: KindOfSource = {
     for (const { coin, asset_id, symbol } of COINS) {
       const info = await moment.read(`/pallets/assets/${asset_id}/asset-info`, assetInfo);
       // The same number may be another asset on another hub.
-      if (!info.assetInfo || !info.assetMetaData || !isCalled(info.assetMetaData.symbol, symbol)) continue;
+      if (!info.assetInfo || !info.assetMetaData || !hasSymbol(info.assetMetaData.symbol, symbol)) continue;
       const { decimals } = info.assetMetaData;
       holdings.push({ coin, asset_id, decimals, issuance: info.assetInfo.supply });
     }
@@ -146,7 +146,7 @@ const saleInfo = z.object({
 const schedule = z.array(z.object({ mask: text, assignment: z.union([text, z.record(text, z.unknown())]) }));
 
 /** Reads pallet storage, because `/coretime/info` lacks the end price, the ideal sale and the cores of reservations. */
-const coretimeConfig: KindOfSource = {
+const coretimeConfig: SidecarKind = {
   kind: 'coretime_config',
   isOf: ({ chain }) => chain.role === 'coretime',
   take: async (moment) => {
@@ -172,7 +172,7 @@ const coretimeConfig: KindOfSource = {
   },
 };
 
-const treasuryBalance: KindOfSource = {
+const treasuryBalance: SidecarKind = {
   kind: 'treasury_balance',
   isOf: ({ treasury }) => treasury.length > 0,
   take: async (moment, { chain, treasury }) => ({
@@ -191,7 +191,7 @@ const treasuryBalance: KindOfSource = {
   }),
 };
 
-export const KINDS: readonly KindOfSource[] = [
+export const SIDECAR_KINDS: readonly SidecarKind[] = [
   validatorSet,
   stakingState,
   issuance,

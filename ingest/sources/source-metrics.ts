@@ -56,7 +56,7 @@ export function countRead(
 }
 
 /** The metrics of one followed chain. */
-export class FollowedChain {
+export class FollowMetrics {
   readonly #metrics: SourceMetrics;
   readonly #labels: { relay_chain: string; chain: string };
   #head: number | undefined;
@@ -68,26 +68,26 @@ export class FollowedChain {
   }
 
   /** The source answered with this finalized height. */
-  looked(head: number): void {
+  recordHead(head: number): void {
     this.#head = head;
     this.#metrics.up.set(this.#labels, 1);
     this.#metrics.head.set(this.#labels, head);
     this.#showLag();
   }
 
-  failed(): void {
+  recordError(): void {
     this.#metrics.up.set(this.#labels, 0);
     this.#metrics.errors.inc(this.#labels);
   }
 
   /** All blocks below this height are published. */
-  published(next: number): void {
+  recordProgress(next: number): void {
     this.#next = next;
     this.#showLag();
   }
 
   /** Removes the metrics, because another process may follow the chain from now on. */
-  left(): void {
+  clear(): void {
     for (const gauge of [this.#metrics.up, this.#metrics.head, this.#metrics.lag]) gauge.remove(this.#labels);
     this.#head = undefined;
     this.#next = undefined;

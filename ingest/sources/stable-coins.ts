@@ -10,7 +10,7 @@ export const COINS = [
 export const NO_COIN = `the chain has neither ${COINS.map(({ asset_id, symbol }) => `${symbol} (${asset_id})`).join(' nor ')}`;
 
 /** Compares symbols, which are hex in storage and text in some answers. Another hub may use an id for another asset. */
-export function isCalled(given: string, symbol: string): boolean {
+export function hasSymbol(given: string, symbol: string): boolean {
   const plain = given.startsWith('0x') ? Buffer.from(given.slice(2), 'hex').toString('utf8') : given;
   return plain.toUpperCase() === symbol;
 }

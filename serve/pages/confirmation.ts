@@ -1,4 +1,4 @@
-import { enteredLine } from '../../aggregate/alerts/formats/values.ts';
+import { cleanLine } from '../../aggregate/alerts/formats/values.ts';
 import type { Form } from '../http/form.ts';
 import { textField } from './fields.ts';
 import { type Html, html } from './html.ts';
@@ -39,4 +39,4 @@ export const isConfirmed = (form: Form, name?: string): boolean =>
   (name === undefined || shownName(form.text('name')) === shownName(name));
 
 /** A name as browsers display it: without hidden characters and with collapsed white space. */
-const shownName = (name: string): string => enteredLine(name).replace(/\s+/g, ' ');
+const shownName = (name: string): string => cleanLine(name).replace(/\s+/g, ' ');

@@ -1,5 +1,5 @@
 import MarkdownIt from 'markdown-it';
-import { cut, visible } from '../../aggregate/alerts/formats/values.ts';
+import { truncate, visible } from '../../aggregate/alerts/formats/values.ts';
 import { Html, html } from './html.ts';
 import { writeAsPages } from './markdown-rules.ts';
 
@@ -45,7 +45,7 @@ for (const name of ['heading_open', 'heading_close'] as const) {
  */
 export function markdown(text: string): Html {
   const whole = visible(text);
-  const shown = cut(whole, MARKDOWN_CHARACTERS_MAX);
+  const shown = truncate(whole, MARKDOWN_CHARACTERS_MAX);
   parser[cellsIn(shown) > CELLS_MAX ? 'disable' : 'enable']('table');
   return html`<div class="markdown">${new Html(visible(parser.render(shown)))}${shown !== whole && html`<p class="hint">The text is cut here, because it is too long.</p>`}</div>`;
 }

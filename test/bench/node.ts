@@ -14,7 +14,7 @@ import { fetchHeights } from '../../ingest/backfill/fetch-heights.ts';
 import { decodeBlock } from '../../ingest/node/decode/block.ts';
 import { LineBuffer } from '../../ingest/node/decode/line-buffer.ts';
 import { NodeSource } from '../../ingest/node/node-source.ts';
-import type { Heights } from '../../ingest/sources/heights.ts';
+import type { HeightRange } from '../../ingest/sources/heights.ts';
 import { freePort } from '../support/services/service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { compare, type Figure, median, ms, readSizes, report } from './measure.ts';
@@ -117,7 +117,7 @@ async function measureSpeed(name: string): Promise<Figure[]> {
   return found;
 }
 
-async function* linesOf(source: NodeSource, range: Heights): AsyncGenerator<Buffer> {
+async function* linesOf(source: NodeSource, range: HeightRange): AsyncGenerator<Buffer> {
   for await (const height of fetchHeights(source, [range], AT_ONCE)) {
     if (!('line' in height)) throw new Error(height.reason);
     yield height.line;

@@ -10,7 +10,7 @@ import { loadRegistry } from '../../ingest/chains/registry.ts';
 import type { SnapshotKind } from '../../ingest/decode/snapshot.ts';
 import { NodeRpc } from '../../ingest/node/rpc.ts';
 import { stateNode } from '../../ingest/node/state/state-node.ts';
-import { takeState } from '../../ingest/node/state/take.ts';
+import { takeState } from '../../ingest/node/state/take-state.ts';
 import { documentsOf } from '../ingest/node/state/made-chains.ts';
 import { report } from './measure.ts';
 

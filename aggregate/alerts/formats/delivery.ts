@@ -9,7 +9,7 @@ import { readGeneric } from './generic.ts';
 import { markHeartbeats } from './heartbeat.ts';
 import { readPagerduty } from './pagerduty.ts';
 import { missingAttributes, readPrometheus } from './prometheus.ts';
-import { get, isObject, type JsonObject, sha256, shapeOf } from './values.ts';
+import { isObject, type JsonObject, ownProperty, sha256, shapeOf } from './values.ts';
 
 /** A body from which no alert can be parsed, with the HTTP status that says why. */
 export class BodyError extends Error {
@@ -110,7 +110,7 @@ function parsePagerdutyEvent(
 /** Advice for a body that is a list. Prometheus sends a list to the API of Alertmanager. */
 function listHint(payload: unknown): string {
   if (!Array.isArray(payload)) return '';
-  const isOfPrometheus = payload.some((item) => isObject(get(item, 'labels')));
+  const isOfPrometheus = payload.some((item) => isObject(ownProperty(item, 'labels')));
   return isOfPrometheus
     ? ' This list is a request for the API of Alertmanager. Let Prometheus send to an Alertmanager (alerting.alertmanagers), and the Alertmanager to this URL (webhook_configs).'
     : ' Send each item of the list in its own request, or all items as alerts in the Prometheus format.';
@@ -151,12 +151,12 @@ export function parseBody(body: Buffer, { depth }: ParsingRules): { text: string
 function textOfBody(body: Buffer): string {
   if (isAscii(body)) return body.toString('latin1');
   if (!isUtf8(body)) throw new BodyError(400, 'The body is not UTF-8.');
-  return withoutMark(body).toString('utf8');
+  return withoutByteOrderMark(body).toString('utf8');
 }
 
 const MARK = Buffer.from('\ufeff');
 
-export const withoutMark = (body: Buffer): Buffer =>
+export const withoutByteOrderMark = (body: Buffer): Buffer =>
   body[0] === MARK[0] && body.subarray(0, MARK.length).equals(MARK) ? body.subarray(MARK.length) : body;
 
 /**

@@ -16,18 +16,18 @@ import {
 import { genericSeverity } from './severity.ts';
 import { shownLabels } from './shown-labels.ts';
 import {
-  canonical,
-  cut,
+  canonicalJson,
   epochOf,
   firstText,
-  get,
   isYearOne,
   type JsonObject,
   lineOf,
+  ownProperty,
   sha256,
   textOf,
   textsOf,
   timeOf,
+  truncate,
 } from './values.ts';
 
 export type PayloadLimits = Omit<ParsingRules, 'depth'>;
@@ -68,7 +68,7 @@ export function readGeneric(payload: JsonObject, rules: GenericRules): Omit<Aler
     if (!isBlank(mapped)) return mapped;
     const ruled =
       name === 'severity' || name === 'fingerprint' ? undefined : fieldByRule(payload, senderRules, name);
-    return ruled ?? get(payload, NAMES[name]);
+    return ruled ?? ownProperty(payload, NAMES[name]);
   };
   const start = field('start_time');
   const end = field('end_time');
@@ -81,14 +81,14 @@ export function readGeneric(payload: JsonObject, rules: GenericRules): Omit<Aler
     hasUnreadEnd: effect === 'resolve' && hasEnd && endedMs === null,
     fingerprint: fingerprintOf(payload, field('fingerprint'), rules),
     title: lineOf(field('title'), rules.titleCharacters) || DEFAULT_TITLE,
-    description: cut(textOf(field('description')), rules.descriptionCharacters),
+    description: truncate(textOf(field('description')), rules.descriptionCharacters),
     severity: severityByRule(payload, senderRules) ?? genericSeverity(field('severity')),
     service: lineOf(field('service'), TEXT_LIMITS.service),
     tool: lineOf(firstText(field('monitoring_tool'), senderRules.tool), TEXT_LIMITS.tool),
     hosts: hostsOf(field('hosts')),
     environment: lineOf(field('environment'), TEXT_LIMITS.environment),
     query: '',
-    runbook: lineOf(get(payload, 'runbook'), TEXT_LIMITS.runbook),
+    runbook: lineOf(ownProperty(payload, 'runbook'), TEXT_LIMITS.runbook),
     yLabel: '',
     incidentMarkdown: '',
     labels: shownLabels(labels),
@@ -128,8 +128,8 @@ function fingerprintOf(payload: JsonObject, value: unknown, rules: GenericRules)
   const paths = [start_time, end_time, hosts, ...varyingPaths(rules.senderRules)];
   const mapped = paths.filter((path) => path !== undefined && path.length > 0);
   const compared = mapped.reduce((rest: unknown, path) => without(rest, path as never), payload);
-  const envelope = Object.keys(rules.envelope).length === 0 ? '' : canonical(rules.envelope);
-  return sha256(`payload\n${envelope}${canonical(compared, NOT_COMPARED)}`);
+  const envelope = Object.keys(rules.envelope).length === 0 ? '' : canonicalJson(rules.envelope);
+  return sha256(`payload\n${envelope}${canonicalJson(compared, NOT_COMPARED)}`);
 }
 
 /** A copy without the value at a path. */

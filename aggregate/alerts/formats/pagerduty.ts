@@ -3,7 +3,16 @@ import type { PayloadLimits } from './generic.ts';
 import { TEXT_LIMITS } from './limits.ts';
 import { genericLabels } from './sender-labels.ts';
 import { prometheusSeverity } from './severity.ts';
-import { cut, get, isObject, type JsonObject, lineOf, sha256, textOf, timeOf } from './values.ts';
+import {
+  isObject,
+  type JsonObject,
+  lineOf,
+  ownProperty,
+  sha256,
+  textOf,
+  timeOf,
+  truncate,
+} from './values.ts';
 
 const DEDUP_KEY_CHARACTERS_MAX = 255;
 const REQUIRED = ['summary', 'source', 'severity'] as const;
@@ -26,27 +35,27 @@ export function readPagerduty(
   integration: string,
   limits: PayloadLimits,
 ): { readonly item: Omit<AlertItem, 'retryKey'> } | { readonly refused: string } {
-  const effect = EFFECTS.get(textOf(get(event, 'event_action')));
-  const dedupKey = textOf(get(event, 'dedup_key'));
-  const sent = get(event, 'payload');
+  const effect = EFFECTS.get(textOf(ownProperty(event, 'event_action')));
+  const dedupKey = textOf(ownProperty(event, 'dedup_key'));
+  const sent = ownProperty(event, 'payload');
   const payload = isObject(sent) ? sent : {};
   const refused = faultOf(effect, dedupKey, payload);
   if (effect === undefined || refused !== null) return { refused: refused ?? '' };
-  const details = get(payload, 'custom_details');
-  const atMs = timeOf(get(payload, 'timestamp')) ?? 0;
+  const details = ownProperty(payload, 'custom_details');
+  const atMs = timeOf(ownProperty(payload, 'timestamp')) ?? 0;
   return {
     item: {
       effect,
       fingerprint: dedupKey === '' ? '' : sha256(`pagerduty\n${integration}\n${dedupKey}`),
-      title: lineOf(get(payload, 'summary'), limits.titleCharacters) || DEFAULT_TITLE,
-      description: cut(
-        textOf(isObject(details) ? get(details, 'description') : details),
+      title: lineOf(ownProperty(payload, 'summary'), limits.titleCharacters) || DEFAULT_TITLE,
+      description: truncate(
+        textOf(isObject(details) ? ownProperty(details, 'description') : details),
         limits.descriptionCharacters,
       ),
-      severity: severityOf(get(payload, 'severity')),
-      service: lineOf(get(payload, 'component'), TEXT_LIMITS.service),
-      tool: lineOf(get(event, 'client'), TEXT_LIMITS.tool),
-      hosts: [lineOf(get(payload, 'source'), TEXT_LIMITS.hosts)].filter((host) => host !== ''),
+      severity: severityOf(ownProperty(payload, 'severity')),
+      service: lineOf(ownProperty(payload, 'component'), TEXT_LIMITS.service),
+      tool: lineOf(ownProperty(event, 'client'), TEXT_LIMITS.tool),
+      hosts: [lineOf(ownProperty(payload, 'source'), TEXT_LIMITS.hosts)].filter((host) => host !== ''),
       environment: '',
       query: '',
       runbook: '',
@@ -65,7 +74,7 @@ function faultOf(effect: AlertItem['effect'] | undefined, dedupKey: string, payl
   if (dedupKey.length > DEDUP_KEY_CHARACTERS_MAX)
     return `dedup_key: expected at most ${DEDUP_KEY_CHARACTERS_MAX} characters`;
   if (effect !== 'fire') return dedupKey === '' ? `dedup_key: required to ${effect}` : null;
-  const missing = REQUIRED.filter((name) => textOf(get(payload, name)) === '');
+  const missing = REQUIRED.filter((name) => textOf(ownProperty(payload, name)) === '');
   return missing.length === 0 ? null : `${missing.map((name) => `payload.${name}`).join(', ')}: required`;
 }
 
@@ -78,7 +87,7 @@ function severityOf(value: unknown): Severity {
  * in the answer.
  */
 export function storedEvent({ routing_key: _, ...event }: JsonObject, newDedupKey: () => string) {
-  const sent = textOf(get(event, 'dedup_key'));
-  const dedupKey = sent === '' && get(event, 'event_action') === 'trigger' ? newDedupKey() : sent;
+  const sent = textOf(ownProperty(event, 'dedup_key'));
+  const dedupKey = sent === '' && ownProperty(event, 'event_action') === 'trigger' ? newDedupKey() : sent;
   return { dedupKey, body: Buffer.from(JSON.stringify({ ...event, dedup_key: dedupKey })) };
 }

@@ -5,18 +5,18 @@ import { prometheusLabels } from './sender-labels.ts';
 import { prometheusSeverity } from './severity.ts';
 import { shownLabels } from './shown-labels.ts';
 import {
-  canonical,
-  cut,
+  canonicalJson,
   epochOf,
   firstText,
-  get,
   isObject,
   isYearOne,
   type JsonObject,
   lineOf,
+  ownProperty,
   sha256,
   textOf,
   timeOf,
+  truncate,
   visible,
 } from './values.ts';
 
@@ -83,14 +83,14 @@ function readItem(item: unknown, index: number, delivery: DeliveryContext): Read
   if (!isObject(item)) return { refused: 'expected an object' };
   const content = contentOf(item, delivery);
   if (content === null) return { refused: NO_TITLE };
-  const starts = get(item, 'startsAt');
+  const starts = ownProperty(item, 'startsAt');
   const startedMs = timeOf(starts);
   if (typeof starts !== 'string' || (startedMs === null && !/^0001-/.test(starts))) {
     return { refused: 'startsAt: a date-time is required' };
   }
   const { fingerprint } = content;
   const resolves = content.effect === 'resolve';
-  const ends = get(item, 'endsAt');
+  const ends = ownProperty(item, 'endsAt');
   const endedMs = resolves ? (timeOf(ends) ?? epochOf(ends)) : null;
   // V8 would keep the four parts of a template literal in memory until the retry window ends.
   const derived = [delivery.group, fingerprint, resolves ? 'resolved' : 'firing', startedMs ?? 0].join('|');
@@ -107,27 +107,34 @@ function readItem(item: unknown, index: number, delivery: DeliveryContext): Read
 
 /** Reads an item without its times; null if it has no title. */
 function contentOf(item: JsonObject, { tool, integration, limits }: DeliveryContext): Content | null {
-  const annotations = get(item, 'annotations');
-  const labels = get(item, 'labels');
-  const title = firstText(get(annotations, 'title'), get(annotations, 'summary'), get(labels, 'alertname'));
+  const annotations = ownProperty(item, 'annotations');
+  const labels = ownProperty(item, 'labels');
+  const title = firstText(
+    ownProperty(annotations, 'title'),
+    ownProperty(annotations, 'summary'),
+    ownProperty(labels, 'alertname'),
+  );
   if (title === '') return null;
   return {
-    effect: textOf(get(item, 'status')).toLowerCase() === 'resolved' ? 'resolve' : 'fire',
-    fingerprint: fingerprintOf(textOf(get(item, 'fingerprint')), labels, title, integration),
+    effect: textOf(ownProperty(item, 'status')).toLowerCase() === 'resolved' ? 'resolve' : 'fire',
+    fingerprint: fingerprintOf(textOf(ownProperty(item, 'fingerprint')), labels, title, integration),
     title: lineOf(title, limits.titleCharacters) || DEFAULT_TITLE,
-    description: cut(textOf(get(annotations, 'description')), limits.descriptionCharacters),
-    severity: prometheusSeverity(get(labels, 'severity')),
+    description: truncate(textOf(ownProperty(annotations, 'description')), limits.descriptionCharacters),
+    severity: prometheusSeverity(ownProperty(labels, 'severity')),
     service: '',
     tool,
     hosts: [],
-    environment: lineOf(get(labels, 'platform_environment_name'), TEXT_LIMITS.environment),
-    query: queryOf(firstText(get(item, 'generatorURL'), get(item, 'generatorUrl'))),
+    environment: lineOf(ownProperty(labels, 'platform_environment_name'), TEXT_LIMITS.environment),
+    query: queryOf(firstText(ownProperty(item, 'generatorURL'), ownProperty(item, 'generatorUrl'))),
     runbook: lineOf(
-      firstText(get(annotations, 'runbook'), get(annotations, 'runbook_url')),
+      firstText(ownProperty(annotations, 'runbook'), ownProperty(annotations, 'runbook_url')),
       TEXT_LIMITS.runbook,
     ),
-    yLabel: lineOf(firstText(get(annotations, 'platform_y_label'), title), limits.titleCharacters),
-    incidentMarkdown: cut(textOf(get(annotations, 'platform_incident_markdown')), limits.markdownCharacters),
+    yLabel: lineOf(firstText(ownProperty(annotations, 'platform_y_label'), title), limits.titleCharacters),
+    incidentMarkdown: truncate(
+      textOf(ownProperty(annotations, 'platform_incident_markdown')),
+      limits.markdownCharacters,
+    ),
     labels: labelsOf(labels),
     ...prometheusLabels(labels),
   };
@@ -146,9 +153,10 @@ const SHORT_HASH = /^[0-9a-f]{16}$/;
 function fingerprintOf(sent: string, labels: unknown, title: string, integration: string): string {
   if (SHORT_HASH.test(sent)) return `${integration}:${sent}`;
   if (sent !== '') return sha256(`prometheus\n${integration}\n${sent}`);
-  const named = isObject(labels) && Object.keys(labels).length > 0 ? canonical(labels) : `title\n${title}`;
+  const named =
+    isObject(labels) && Object.keys(labels).length > 0 ? canonicalJson(labels) : `title\n${title}`;
   return sha256(`labels\n${integration}\n${named}`);
 }
 
 const queryOf = (url: string): string =>
-  cut(visible(URL.parse(url)?.searchParams.get('g0.expr') ?? ''), TEXT_LIMITS.query);
+  truncate(visible(URL.parse(url)?.searchParams.get('g0.expr') ?? ''), TEXT_LIMITS.query);

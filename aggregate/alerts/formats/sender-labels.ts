@@ -1,4 +1,4 @@
-import { get, isObject, type JsonObject } from './values.ts';
+import { isObject, type JsonObject, ownProperty } from './values.ts';
 
 const LABELS_MAX = 64;
 const NAME_CHARACTERS_MAX = 128;
@@ -20,7 +20,7 @@ interface SenderLabels {
  * numbers and booleans.
  */
 export function genericLabels(payload: JsonObject, ruled: JsonObject): SenderLabels {
-  const [list = {}] = [get(payload, 'labels'), get(payload, 'tags')].filter(isObject);
+  const [list = {}] = [ownProperty(payload, 'labels'), ownProperty(payload, 'tags')].filter(isObject);
   const others = Object.entries(payload).filter(([, value]) => typeof value !== 'object');
   return limitLabels([Object.entries(ruled), Object.entries(list), others]);
 }

@@ -9,13 +9,13 @@ export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Reads an own property, so that `constructor` and the like have no special meaning. */
-export const get = (value: unknown, name: string): unknown =>
+export const ownProperty = (value: unknown, name: string): unknown =>
   isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 
 /** Converts a value to one line of text, truncated; '' for a missing or blank value. */
 export function lineOf(value: unknown, charactersMax: number): string {
   const text = oneLine(textOf(value));
-  return text.trim() === '' ? '' : cut(text, charactersMax);
+  return text.trim() === '' ? '' : truncate(text, charactersMax);
 }
 
 /** Converts a value to text: U+FFFD replaces lone surrogates, other types become JSON; '' for a missing or blank value. */
@@ -52,12 +52,12 @@ export const oneLine = (text: string): string =>
   NOT_ON_LINE.test(text) ? visible(text).replace(LINE_SPACE, ' ') : text;
 
 /** Cleans text that a user entered in a field of one line; '' if nothing visible is left. */
-export const enteredLine = (text: string): string => withoutHidden(oneLine(text.toWellFormed())).trim();
+export const cleanLine = (text: string): string => withoutHidden(oneLine(text.toWellFormed())).trim();
 
 const ELLIPSIS = '...';
 
 /** Truncates text to `charactersMax`, ellipsis included. Does not split a surrogate pair. */
-export function cut(text: string, charactersMax: number): string {
+export function truncate(text: string, charactersMax: number): string {
   if (text.length <= charactersMax) return text;
   // A character has at most two code units, so the rest of a long text need not be split.
   const characters = Array.from(text.slice(0, 2 * charactersMax + 2));
@@ -165,13 +165,13 @@ export function isYearOne(value: unknown): boolean {
 }
 
 /** JSON with sorted keys, so that equal values have equal texts. */
-export function canonical(value: unknown, without: ReadonlySet<string> = NOTHING): string {
-  if (Array.isArray(value)) return `[${value.map((item) => canonical(item)).join(',')}]`;
+export function canonicalJson(value: unknown, without: ReadonlySet<string> = NOTHING): string {
+  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item)).join(',')}]`;
   if (!isObject(value)) return JSON.stringify(value) ?? 'null';
   const names = Object.keys(value).filter((name) => !without.has(name));
   return `{${names
     .sort()
-    .map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`)
+    .map((name) => `${JSON.stringify(name)}:${canonicalJson(value[name])}`)
     .join(',')}}`;
 }
 const NOTHING: ReadonlySet<string> = new Set();

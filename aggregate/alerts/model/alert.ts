@@ -111,7 +111,7 @@ export const DEFAULT_TITLE = 'New: Alert';
 export const isOpen = (alert: Alert): boolean => alert.status !== 'resolved';
 
 /** The more severe of two. */
-export function worst(a: Severity, b: Severity): Severity {
+export function moreSevere(a: Severity, b: Severity): Severity {
   return SEVERITIES.indexOf(a) <= SEVERITIES.indexOf(b) ? a : b;
 }
 

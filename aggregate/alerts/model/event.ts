@@ -90,18 +90,18 @@ export interface DeletionHead extends Head {
 }
 
 /** A command to the process that owns a project. It runs at its place among the events of the topic. */
-export type OrderHead = ReplayHead | DeletionHead;
+export type CommandHead = ReplayHead | DeletionHead;
 
 const NEWLINE = 0x0a;
 
 /** Encodes the head as one line of JSON, followed by the body. */
-export function encodeEvent(head: EventHead | OrderHead, body: Buffer = Buffer.alloc(0)): Buffer {
+export function encodeEvent(head: EventHead | CommandHead, body: Buffer = Buffer.alloc(0)): Buffer {
   return Buffer.concat([Buffer.from(`${encodeHead(head)}\n`), body]);
 }
 
-export function decodeEvent(bytes: Buffer): { head: EventHead | OrderHead; body: Buffer } {
+export function decodeEvent(bytes: Buffer): { head: EventHead | CommandHead; body: Buffer } {
   return {
-    head: decodeHead<EventHead | OrderHead>(encodedHead(bytes).toString('utf8')),
+    head: decodeHead<EventHead | CommandHead>(encodedHead(bytes).toString('utf8')),
     body: bytes.subarray(bytes.indexOf(NEWLINE) + 1),
   };
 }
@@ -109,7 +109,7 @@ export function decodeEvent(bytes: Buffer): { head: EventHead | OrderHead; body:
 /** The head of an encoded event, as `alert_events` stores it. */
 export const encodedHead = (bytes: Buffer): Buffer => bytes.subarray(0, bytes.indexOf(NEWLINE));
 
-export const encodeHead = (head: EventHead | OrderHead): string => JSON.stringify(head);
+export const encodeHead = (head: EventHead | CommandHead): string => JSON.stringify(head);
 
-export const decodeHead = <Kind extends EventHead | OrderHead = EventHead>(json: string): Kind =>
+export const decodeHead = <Kind extends EventHead | CommandHead = EventHead>(json: string): Kind =>
   JSON.parse(json) as Kind;

@@ -2,7 +2,7 @@ import type { Span } from '@opentelemetry/api';
 import { jsonLine } from '../../../infra/clickhouse/settings.ts';
 import type { LogRecord, Pieces } from '../../../infra/ports.ts';
 import type { DeadLetter } from '../../../ingest/dead-letters/dead-letters.ts';
-import { type ParsedDelivery, type ParsedEvent, withoutMark } from '../formats/delivery.ts';
+import { type ParsedDelivery, type ParsedEvent, withoutByteOrderMark } from '../formats/delivery.ts';
 import { ALERTS_TOPIC, type DeliveryHead, type EventHead, encodedHead, encodeHead } from '../model/event.ts';
 import type { Reduction } from '../reducer/reduce.ts';
 import type { EventParser } from './parser.ts';
@@ -36,7 +36,7 @@ export function eventInsert(event: ReducedEvent, parser: EventParser): EventInse
     head,
     headJson: head === event.head ? encodedHead(record.value) : Buffer.from(encodeHead(head)),
     columns: columnsIn(event),
-    body: withoutMark(body),
+    body: withoutByteOrderMark(body),
     isJson: delivery?.isJson ?? false,
     readItems: () => parser.parse(head, body).delivery?.items ?? [],
   };

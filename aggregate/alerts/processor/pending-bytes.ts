@@ -19,7 +19,7 @@ export class PendingBytes<Owner = number> {
   }
 
   /** Whether all owners together exceed the limit. */
-  get areTooMany(): boolean {
+  get isOverLimit(): boolean {
     return this.#total > this.#bytesMax;
   }
 

@@ -9,10 +9,10 @@ import type { Alert, Outcome } from '../model/alert.ts';
 import { decodeEvent, type EventHead } from '../model/event.ts';
 import type { GroupingRules } from '../model/rules.ts';
 import { Backlog } from './backlog.ts';
+import { type DecodedCommand, runCommand, splitAtCommands } from './commands.ts';
 import { deliveryLetter, eventInsert, type ReducedEvent } from './event-insert.ts';
 import { startEventSpan } from './event-span.ts';
-import { bytesByProject } from './held-bytes.ts';
-import { carryOut, type DecodedOrder, splitAtOrders } from './orders.ts';
+import { estimateWriteBytes } from './memory-estimates.ts';
 import type { EventParser } from './parser.ts';
 import type { PendingBytes } from './pending-bytes.ts';
 import { type DecodedEvent, ProjectStateCache } from './project-state-cache.ts';
@@ -111,8 +111,8 @@ export class AlertProcessor {
     await this.#reloadAfterGap(batch);
     const durable: Promise<void>[] = [];
     for (const records of chunkBySize(batch, PART_BYTES, ({ value }) => value.length)) {
-      if (this.#options.pending.areTooMany) await this.#options.writer.flush();
-      for (const part of splitAtOrders(records.map((record) => this.#decode(record)))) {
+      if (this.#options.pending.isOverLimit) await this.#options.writer.flush();
+      for (const part of splitAtCommands(records.map((record) => this.#decode(record)))) {
         if ('order' in part) await this.#carryOut(part);
         else durable.push((await this.#processEvents(part)).durable);
       }
@@ -146,7 +146,7 @@ export class AlertProcessor {
     }
   }
 
-  #decode(record: LogRecord): DecodedEvent | DecodedOrder {
+  #decode(record: LogRecord): DecodedEvent | DecodedCommand {
     const { head, body } = decodeEvent(record.value);
     if (head.kind === 'replay' || head.kind === 'deletion') return { order: head, record };
     return { ...this.#options.parser.parse(head, body), body, record };
@@ -176,7 +176,7 @@ export class AlertProcessor {
     { actions, spans }: { actions: readonly ReducedEvent[]; spans: readonly Span[] },
   ): Promise<void> {
     const { pending } = this.#options;
-    const bytesOf = bytesByProject(write);
+    const bytesOf = estimateWriteBytes(write);
     for (const [project, bytes] of bytesOf) pending.add(project, bytes);
     try {
       await this.#options.writer.add(write);
@@ -203,9 +203,9 @@ export class AlertProcessor {
   }
 
   /** Runs a command when no write is pending. */
-  async #carryOut({ order, record }: DecodedOrder): Promise<void> {
+  async #carryOut({ order, record }: DecodedCommand): Promise<void> {
     await this.#options.writer.flush();
-    const result = await this.#backlog.runCommand(() => carryOut(this.#options, order));
+    const result = await this.#backlog.runCommand(() => runCommand(this.#options, order));
     this.#options.results.publish(order, { outcomes: [], created: [], ...result });
     this.#states.clear();
     this.#advanceOffsets([{ record }]);

@@ -4,7 +4,7 @@ import type { ParsedDelivery, ParsedEvent } from '../formats/delivery.ts';
 import { type Alert, isOpen } from '../model/alert.ts';
 import type { GroupingRules } from '../model/rules.ts';
 import { addEventId, mayBeCounted, type ProjectState, putAlert } from '../reducer/project-state.ts';
-import { numbersIn, type Reduction, reduceEvent, type StoredNumbers } from '../reducer/reduce.ts';
+import { createdNumbersIn, type Reduction, reduceEvent, type StoredNumbers } from '../reducer/reduce.ts';
 import { bytesOf, type CachedState, shrink } from './cached-state.ts';
 import type { EventParser } from './parser.ts';
 import { alertPages, eventsAfter } from './stored-rows.ts';
@@ -227,7 +227,7 @@ export class ProjectStateCache {
       const event = parser.parse(row.head, row.body);
       await this.#loadAlerts(state, [event]);
       await this.#loadCounted(state, [event]);
-      const { changed } = this.#reduce(state, event, numbersIn(row));
+      const { changed } = this.#reduce(state, event, createdNumbersIn(row));
       for (const alert of changed) lagging.set(alert.iid, alert);
     }
     return { cached, lagging: [...lagging.values()] };

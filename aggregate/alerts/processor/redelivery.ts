@@ -1,7 +1,7 @@
 import type { Store } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
 import { parseExact } from '../../../ingest/decode/json.ts';
-import { get, isObject } from '../formats/values.ts';
+import { isObject, ownProperty } from '../formats/values.ts';
 import { type DeliveryRequest, decodeHead } from '../model/event.ts';
 import { alertEvents } from '../model/tables.ts';
 import { deliveryIn } from './event-insert.ts';
@@ -41,7 +41,7 @@ function withRefusedOnly(body: string, outcomes: readonly string[]): string {
   const isRefused = (_: unknown, item: number) => outcomes[item] === 'refused';
   // A batch of CloudEvents is a list.
   if (Array.isArray(payload)) return JSON.stringify(payload.filter(isRefused));
-  const items = get(payload, 'alerts');
+  const items = ownProperty(payload, 'alerts');
   if (!isObject(payload) || !Array.isArray(items)) return body;
   return JSON.stringify({ ...payload, alerts: items.filter(isRefused) });
 }

@@ -8,7 +8,7 @@ import { decodeHead, type EventHead, encodeHead, type ReplayHead } from '../mode
 import type { EventRules } from '../model/rules.ts';
 import { alertEvents, alerts } from '../model/tables.ts';
 import { emptyState, type ProjectState } from '../reducer/project-state.ts';
-import { numbersIn, type Reduction, reduceEvent } from '../reducer/reduce.ts';
+import { createdNumbersIn, type Reduction, reduceEvent } from '../reducer/reduce.ts';
 import { headOf } from './event-insert.ts';
 import type { EventParser } from './parser.ts';
 import { type AlertEventRow, eventRows, eventsAfter, positionRanges } from './stored-rows.ts';
@@ -129,7 +129,7 @@ class Replay {
         : { ...stored, rules: this.#rules };
     // Events keep their positions.
     this.#state.position = position - 1;
-    const reduction = reduceEvent(this.#state, this.#parser.parse(head, body), numbersIn(row));
+    const reduction = reduceEvent(this.#state, this.#parser.parse(head, body), createdNumbersIn(row));
     for (const alert of reduction.changed) this.alerts.set(alert.iid, alert);
     row.iids.forEach((before, item) => {
       const now = reduction.iids[item] ?? 0;

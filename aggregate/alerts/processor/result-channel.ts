@@ -6,7 +6,7 @@ import { ignore } from '../../../infra/ignore.ts';
 import type { KeyValue, Store } from '../../../infra/ports.ts';
 import type { ParsedDelivery } from '../formats/delivery.ts';
 import type { Outcome } from '../model/alert.ts';
-import type { EventHead, OrderHead } from '../model/event.ts';
+import type { CommandHead, EventHead } from '../model/event.ts';
 import { type CreatedAlert, createdBy } from '../reducer/reduce.ts';
 import type { Replayed } from './replay.ts';
 import { outcomesOf, type StoredOutcome } from './stored-state.ts';
@@ -21,7 +21,7 @@ export interface EventResult {
   readonly fault?: string;
 }
 
-type Head = EventHead | OrderHead;
+type Head = EventHead | CommandHead;
 
 interface ResultChannelOptions {
   readonly keyValue: KeyValue;

@@ -1,5 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Alert, type AlertItem, DEFAULT_TITLE, isOpen, type Outcome, worst } from '../model/alert.ts';
+import {
+  type Alert,
+  type AlertItem,
+  DEFAULT_TITLE,
+  isOpen,
+  moreSevere,
+  type Outcome,
+} from '../model/alert.ts';
 import type { ActionChange, ActionHead } from '../model/event.ts';
 import { isNamed } from '../model/retry-key.ts';
 import type { GroupingRules } from '../model/rules.ts';
@@ -141,7 +148,7 @@ function repeated(open: Alert, { item, at, position }: Occurrence): Alert {
     match_labels: item.matchLabels,
     has_cut_labels: item.hasCutLabels,
     events: open.events + 1,
-    severity: worst(open.severity, item.severity),
+    severity: moreSevere(open.severity, item.severity),
     seen_ms: Math.max(open.seen_ms, at),
     updated_ms: at,
     position,

@@ -29,7 +29,7 @@ export interface Reduction {
 /** For each item of a stored event: the number of the alert that it created, or 0. */
 export type StoredNumbers = readonly number[];
 
-export const numbersIn = ({
+export const createdNumbersIn = ({
   outcomes,
   iids,
 }: {

@@ -47,7 +47,7 @@ export function decodeBlock(runtime: NodeRuntime, block: RawBlock): DecodedLine 
 
   const events = attempt('its events', () => {
     const cursor = new Cursor(bytesOf(block.events ?? '0x00'));
-    return cursor.whole((at) => runtime.events.readBlock(at, block.extrinsics.length));
+    return cursor.readAll((at) => runtime.events.readBlock(at, block.extrinsics.length));
   });
   let undecodedCalls = 0;
   const extrinsics = block.extrinsics.map((hex, index) =>

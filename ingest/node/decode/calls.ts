@@ -35,7 +35,7 @@ export class CallTable {
   /** An extrinsic's call: its name and its arguments. */
   readonly read = (cursor: Cursor): { method: string; args: string } => {
     const { method, args } = this.#readers.read(cursor);
-    return { method, args: cursor.deeper(args) };
+    return { method, args: cursor.readNested(args) };
   };
 
   /** A call that is an argument, or an element of one, is printed with its name. */
@@ -49,7 +49,7 @@ export class CallTable {
     const at = cursor.at;
     const { innerArgs } = this.#readers.read(cursor);
     const index = cursor.bytes.toString('hex', at, at + 2);
-    return `{"callIndex":"0x${index}","args":${cursor.deeper(innerArgs)}}`;
+    return `{"callIndex":"0x${index}","args":${cursor.readNested(innerArgs)}}`;
   };
 
   #compile(pallet: string, call: Variant): CallReader {
@@ -87,7 +87,7 @@ export class CallTable {
     return (cursor) => {
       const { at } = cursor;
       try {
-        return cursor.part(cursor.length()).whole(this.readNamed);
+        return cursor.part(cursor.length()).readAll(this.readNamed);
       } catch (error) {
         if (!(error instanceof Undecodable)) throw error;
         cursor.at = at;

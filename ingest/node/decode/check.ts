@@ -1,6 +1,6 @@
 import type { RawBlock } from './block.ts';
 import { bytesOf, Undecodable } from './cursor.ts';
-import { hashText } from './hash.ts';
+import { blake2Hex } from './hash.ts';
 import type { NodeHeader } from './header.ts';
 import type { NodeRuntime } from './runtime.ts';
 import { compact, orderedTrieRoot } from './trie-root.ts';
@@ -29,7 +29,7 @@ function contradiction(runtime: NodeRuntime, { hash, header, extrinsics }: RawBl
   // Chopsticks, a node for tests, hashes the concatenated extrinsics in place of a trie.
   if (
     root === header.extrinsicsRoot ||
-    header.extrinsicsRoot === hashText(Buffer.concat(extrinsics.map(bytesOf)))
+    header.extrinsicsRoot === blake2Hex(Buffer.concat(extrinsics.map(bytesOf)))
   )
     return null;
   return `its extrinsics hash to ${root}, not to ${header.extrinsicsRoot}`;
@@ -45,7 +45,7 @@ export function headerHash({ parentHash, number, stateRoot, extrinsicsRoot, dige
     compact(digest.logs.length),
     ...digest.logs.map(bytesOf),
   ];
-  return hashText(Buffer.concat(parts));
+  return blake2Hex(Buffer.concat(parts));
 }
 
 export function extrinsicsRoot(runtime: NodeRuntime, extrinsics: readonly string[]): string {

@@ -88,7 +88,7 @@ export class Cursor {
   }
 
   /** Reads a value of a recursive type, and limits its depth. */
-  deeper<T>(read: (cursor: Cursor) => T): T {
+  readNested<T>(read: (cursor: Cursor) => T): T {
     if (this.#depth >= DEPTH_MAX) throw new Undecodable(`nested deeper than ${DEPTH_MAX}`);
     this.#depth += 1;
     const value = read(this);
@@ -97,7 +97,7 @@ export class Cursor {
   }
 
   /** Counts elements of zero bytes, because a few bytes can announce any number of them. */
-  takeEmpty(count: number): void {
+  countEmpty(count: number): void {
     this.#emptyElements.count += count;
     if (this.#emptyElements.count > EMPTY_ELEMENTS_MAX) {
       throw new Undecodable(`more than ${EMPTY_ELEMENTS_MAX} elements without bytes`);
@@ -114,7 +114,7 @@ export class Cursor {
   }
 
   /** Reads a value. Throws if bytes are left over. */
-  whole<T>(read: (cursor: Cursor) => T): T {
+  readAll<T>(read: (cursor: Cursor) => T): T {
     const value = read(this);
     if (this.at !== this.end) throw new Undecodable(`${this.end - this.at} bytes left over`);
     return value;

@@ -1,7 +1,7 @@
 import type { UnifiedMetadata } from '@polkadot-api/substrate-bindings';
 import type { CallTable } from './calls.ts';
 import { Cursor, Undecodable } from './cursor.ts';
-import { hashText } from './hash.ts';
+import { blake2Hex } from './hash.ts';
 import type { TypeTable } from './types.ts';
 import type { ValueReader } from './value-reader.ts';
 
@@ -56,7 +56,7 @@ export class ExtrinsicReader {
     this.#types = types;
     this.#calls = calls;
     this.#extensions = extrinsic.extensionsByVersion;
-    const { address, signature } = partTypes(types, extrinsic);
+    const { address, signature } = extrinsicPartTypes(types, extrinsic);
     const { path, params } = types.root(address);
     const isMultiAddress = path.at(-1) === 'MultiAddress';
     this.readAccount = accountReader(types, isMultiAddress ? (params[0]?.type ?? address) : address);
@@ -79,7 +79,7 @@ export class ExtrinsicReader {
     } else if (version === GENERAL_5) this.#readExtensions(cursor.byte(), cursor, texts);
     else if (version !== BARE_4 && version !== BARE_5) throw new Undecodable(`its format is ${version}`);
     const kind = version === SIGNED_4 ? 'signed' : version === GENERAL_5 ? 'general' : 'bare';
-    return { kind, signature, ...texts, ...this.#readCall(cursor), hash: hashText(bytes) };
+    return { kind, signature, ...texts, ...this.#readCall(cursor), hash: blake2Hex(bytes) };
   }
 
   #readExtensions(version: number, cursor: Cursor, texts: Record<Role, string>): void {
@@ -108,7 +108,7 @@ export class ExtrinsicReader {
   #readCall(cursor: Cursor): Pick<ExtrinsicTexts, 'method' | 'args' | 'isDecoded'> {
     const from = cursor.at;
     try {
-      return { ...cursor.whole(this.#calls.read), isDecoded: true };
+      return { ...cursor.readAll(this.#calls.read), isDecoded: true };
     } catch (error) {
       if (!(error instanceof Undecodable)) throw error;
       const bytes = cursor.bytes.toString('hex', from);
@@ -118,7 +118,7 @@ export class ExtrinsicReader {
 }
 
 /** Version 14 has them as parameters of the extrinsic's type, which some chains wrap in another type. */
-export function partTypes(
+export function extrinsicPartTypes(
   types: Pick<TypeTable, 'entry'>,
   extrinsic: UnifiedMetadata['extrinsic'],
 ): { readonly address: number; readonly call: number; readonly signature: number } {

@@ -5,7 +5,7 @@ const blake256 = await createBLAKE2b(256);
 const blake512 = await createBLAKE2b(512);
 
 /** BLAKE2b of 32 bytes, as hex with `0x`. */
-export const hashText = (bytes: Uint8Array): string => `0x${blake256.init().update(bytes).digest('hex')}`;
+export const blake2Hex = (bytes: Uint8Array): string => `0x${blake256.init().update(bytes).digest('hex')}`;
 
 export const hash256 = (bytes: Uint8Array): Uint8Array => blake256.init().update(bytes).digest('binary');
 

@@ -14,7 +14,7 @@ export interface NodeHeader {
 export function headerOfScale(scale: string): NodeHeader {
   const cursor = new Cursor(bytesOf(scale));
   const hash = () => hexFrom(cursor, cursor.advance(HASH_BYTES));
-  return cursor.whole(() => ({
+  return cursor.readAll(() => ({
     parentHash: hash(),
     number: `0x${cursor.length().toString(16)}`,
     stateRoot: hash(),
@@ -65,7 +65,7 @@ export function logText(runtime: NodeRuntime, log: string): string {
   const index = cursor.byte();
   const [type, read] = LOGS[index] ?? [];
   if (read === undefined) throw new Undecodable(`a log of kind ${index}`);
-  const value = cursor.whole((at) => read(at, runtime));
+  const value = cursor.readAll((at) => read(at, runtime));
   return `{"type":"${type}","index":"${index}","value":${value}}`;
 }
 

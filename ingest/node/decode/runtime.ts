@@ -4,7 +4,7 @@ import { AccountTexts } from './accounts.ts';
 import { CallTable } from './calls.ts';
 import { bytesOf, Cursor } from './cursor.ts';
 import { EventTable } from './events.ts';
-import { ExtrinsicReader, partTypes } from './extrinsics.ts';
+import { ExtrinsicReader, extrinsicPartTypes } from './extrinsics.ts';
 import { TypeTable } from './types.ts';
 import type { ValueReader } from './value-reader.ts';
 
@@ -72,7 +72,7 @@ function compile(metadata: UnifiedMetadata): NodeRuntime {
   const prefix = constant('System', 'SS58Prefix');
   const ss58Prefix = prefix ? littleEndian(prefix.value) : SS58_PREFIX_DEFAULT;
   const types = new TypeTable(lookup, new AccountTexts(ss58Prefix), (cursor) => calls.readInner(cursor));
-  types.callType = partTypes(types, extrinsic).call;
+  types.callType = extrinsicPartTypes(types, extrinsic).call;
   const calls = new CallTable(byIndex, types);
 
   const extrinsics = new ExtrinsicReader(types, calls, extrinsic);

@@ -70,7 +70,7 @@ function map(types: TypeReaders, { params }: TypeEntry): ValueReader {
     if (count === 0) return '{}';
     const from = cursor.at;
     let text = `{${entry(cursor)}`;
-    if (cursor.at === from) cursor.takeEmpty(count);
+    if (cursor.at === from) cursor.countEmpty(count);
     for (let left = count - 1; left > 0; left -= 1) text += `,${entry(cursor)}`;
     return `${text}}`;
   };

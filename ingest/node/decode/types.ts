@@ -68,7 +68,7 @@ export class TypeTable implements TypeReaders {
     if (known !== undefined) return known;
     let compiled: ValueReader = NULL;
     // A recursive type uses this reader, which counts the depth.
-    this.#readers.set(type, (cursor) => cursor.deeper(compiled));
+    this.#readers.set(type, (cursor) => cursor.readNested(compiled));
     compiled = this.#compile(type);
     this.#readers.set(type, compiled);
     return compiled;

@@ -66,7 +66,7 @@ function repeat(cursor: Cursor, read: ValueReader, count: number): string {
   if (count === 0) return '[]';
   const from = cursor.at;
   let text = `[${read(cursor)}`;
-  if (cursor.at === from) cursor.takeEmpty(count);
+  if (cursor.at === from) cursor.countEmpty(count);
   for (let left = count - 1; left > 0; left -= 1) text += `,${read(cursor)}`;
   return `${text}]`;
 }

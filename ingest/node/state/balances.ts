@@ -2,7 +2,7 @@ import pMap from 'p-map';
 import { z } from 'zod';
 import { decodeAddress } from '../../chains/address.ts';
 import type { Subject } from '../../sources/snapshot-line.ts';
-import { COINS, isCalled, NO_COIN, siblingAccount, siblingsOf } from '../../sources/stable-coins.ts';
+import { COINS, hasSymbol, NO_COIN, siblingAccount, siblingsOf } from '../../sources/stable-coins.ts';
 import { amount, count, palletAccount, u32 } from './shapes.ts';
 import type { BlockState } from './state.ts';
 
@@ -57,7 +57,7 @@ export async function stableHoldings(state: BlockState, subject: Subject): Promi
     const found = asset.parse(await state.value('Assets', 'Asset', id));
     if (found === null) continue;
     const named = metadata.parse(await state.value('Assets', 'Metadata', id));
-    if (!isCalled(named.symbol, symbol)) continue;
+    if (!hasSymbol(named.symbol, symbol)) continue;
     const held = await pMap(siblingsOf(subject), async (paraId) => {
       const stored = await state.value('Assets', 'Account', id, siblingAccount(paraId));
       return holding.parse(stored)?.balance ?? 0n;

@@ -5,7 +5,7 @@ import type { Subject } from '../../sources/snapshot-line.ts';
 import { BlockTimes, type StateMoment } from './block-times.ts';
 import type { StateTarget } from './state-backfill.ts';
 import type { StateNode } from './state-node.ts';
-import { kindsOf, PRUNED, takeState } from './take.ts';
+import { kindsOf, PRUNED, takeState } from './take-state.ts';
 
 interface DayCollectorOptions extends Subject {
   readonly target: StateTarget;

@@ -7,7 +7,7 @@ import type { Subject } from '../../sources/snapshot-line.ts';
 import { BlockTimes, type StateMoment } from './block-times.ts';
 import { findRenumbering } from './child-bounty-ids.ts';
 import type { StateNode } from './state-node.ts';
-import { kindsOf, PRUNED, takeState } from './take.ts';
+import { kindsOf, PRUNED, takeState } from './take-state.ts';
 
 /** First and last UTC day. */
 interface StateDays {
@@ -41,7 +41,7 @@ export class StateBackfill implements Feed {
   progress: SourceProgress | null = null;
   hasFailed = false;
   /** Days whose state was read. */
-  got = 0;
+  fetchedCount = 0;
   /** Snapshots that the node failed to serve. */
   skipped = 0;
   readonly #source: string;
@@ -117,7 +117,7 @@ export class StateBackfill implements Feed {
       );
     else {
       yield* this.#take(end, kinds, { node, target });
-      this.got++;
+      this.fetchedCount++;
     }
   }
 

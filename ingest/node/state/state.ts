@@ -64,7 +64,7 @@ export class BlockState {
       .find((one) => one.name === pallet)
       ?.constants.find((one) => one.name === name);
     if (!found) throw new MissingItem(`the runtime has no constant ${pallet}.${name}`);
-    return JSON.parse(new Cursor(bytesOf(found.value)).whole(this.runtime.types.reader(found.type)));
+    return JSON.parse(new Cursor(bytesOf(found.value)).readAll(this.runtime.types.reader(found.type)));
   }
 
   /** Whether the runtime has a storage item. */

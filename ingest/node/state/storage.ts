@@ -67,7 +67,7 @@ export class StorageItem {
   /** Decodes the parts of a key, in the format of Sidecar. */
   parts(key: string): unknown[] {
     const cursor = new Cursor(bytesOf(key), this.prefix.length / 2 - 1);
-    return cursor.whole(() =>
+    return cursor.readAll(() =>
       this.#keys.map(({ type, hasher }) => {
         cursor.advance(HASHERS[hasher].bytes);
         return JSON.parse(this.#runtime.types.reader(type)(cursor));

@@ -11,7 +11,7 @@ export interface ValuePoint {
 }
 
 /** Milliseconds; `until` is exclusive. */
-export interface AskedRange {
+export interface FeedRange {
   readonly from: number;
   readonly until: number;
 }
@@ -22,7 +22,7 @@ export interface ValueRoute {
   readonly url: string;
   /** Most days of one answer; null if every answer has the whole history. */
   readonly daysMax: number | null;
-  readonly path: (id: string, range: AskedRange) => string;
+  readonly path: (id: string, range: FeedRange) => string;
   readonly answer: (id: string) => z.ZodType<readonly ValuePoint[]>;
 }
 
@@ -37,4 +37,4 @@ export interface ValueAdapter {
 }
 
 /** Converts seconds to milliseconds. Returns other values unchanged. */
-export const secondsOf = (time: unknown): unknown => (typeof time === 'number' ? time * 1000 : time);
+export const millisecondsOf = (time: unknown): unknown => (typeof time === 'number' ? time * 1000 : time);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { DAY_MS } from '../../../infra/days.ts';
-import { secondsOf, type ValueAdapter } from './adapter.ts';
+import { millisecondsOf, type ValueAdapter } from './adapter.ts';
 
 const MS = 1000;
 /** A day is requested at this time before its end. */
@@ -31,7 +31,7 @@ export const defillama: ValueAdapter = {
       answer: (id) =>
         chart.transform(({ coins }) =>
           (coins[id]?.prices ?? []).map(({ timestamp, price }) => ({
-            time: secondsOf(timestamp),
+            time: millisecondsOf(timestamp),
             usd: price,
           })),
         ),
@@ -41,7 +41,9 @@ export const defillama: ValueAdapter = {
       daysMax: null,
       path: (id) => `/v2/historicalChainTvl/${encodeURIComponent(id)}`,
       answer: () =>
-        history.transform((points) => points.map(({ date, tvl }) => ({ time: secondsOf(date), usd: tvl }))),
+        history.transform((points) =>
+          points.map(({ date, tvl }) => ({ time: millisecondsOf(date), usd: tvl })),
+        ),
     },
   },
 };

@@ -11,7 +11,7 @@ export class ValueBackfill implements Feed {
   readonly faults: SourceFault[] = [];
   progress: SourceProgress | null = null;
   hasFailed = false;
-  got = 0;
+  fetchedCount = 0;
   readonly #signal: AbortSignal;
 
   constructor(kind: ValueKind, feeds: readonly ValueFeed[], signal: AbortSignal) {
@@ -51,7 +51,7 @@ export class ValueBackfill implements Feed {
   async *#series(feed: ValueFeed, series: ValueSeries, days: readonly number[]): AsyncGenerator<LoadPortion> {
     for await (const { source, lines, asked, found } of feed.lines(series, days)) {
       if (this.progress) this.progress.done += asked;
-      this.got += found;
+      this.fetchedCount += found;
       const bytes = lines.reduce((sum, line) => sum + line.length, 0);
       if (lines.length > 0) yield { name: source, lines, bytes };
     }

@@ -4,7 +4,7 @@ import { ProductError } from '../../../infra/errors.ts';
 import { parseSnapshot } from '../../decode/snapshot.ts';
 import { HttpSource } from '../http-source.ts';
 import { LINE_END } from '../lines.ts';
-import type { AskedRange, ValueAdapter, ValueKind, ValuePoint, ValueRoute } from './adapter.ts';
+import type { FeedRange, ValueAdapter, ValueKind, ValuePoint, ValueRoute } from './adapter.ts';
 import type { StoredDaysRequest } from './stored-days.ts';
 
 /** A feed may still change the value of a day for this long after its end. */
@@ -116,7 +116,7 @@ export class ValueFeed {
 
 interface Asked {
   readonly days: readonly number[];
-  readonly range: AskedRange;
+  readonly range: FeedRange;
   /** Whether the feed always gives its whole history. */
   readonly hasAll: boolean;
   readonly now: number;

@@ -6,7 +6,7 @@ import { didYouMean } from '../../../infra/nearest-name.ts';
 import type { Chain } from '../../chains/chain.ts';
 import type { Registry } from '../../chains/registry.ts';
 import { findChain } from '../../chains/registry.ts';
-import { address, type InPlace } from '../file-kinds.ts';
+import { type AtPath, address } from '../address-schemas.ts';
 import type { ValueKind } from './adapter.ts';
 import { adapterOf, adaptersOf } from './adapters.ts';
 import type { ValuePlan, ValueSeries } from './value-feed.ts';
@@ -43,18 +43,18 @@ const feed = z
 export const feedsShape = z.array(feed).min(1, 'names no feed').max(FEEDS_MAX);
 export const FEED_KEYS = Object.keys(feed.shape);
 
-interface PlanSurroundings {
+interface PlanContext {
   readonly registry: Registry;
   /** Directory of the sources file. */
   readonly directory: string;
   readonly env: Environment;
-  readonly inPlace: InPlace;
+  readonly inPlace: AtPath;
 }
 
 export function valuePlansOf(
   kind: ValueKind,
   feeds: z.output<typeof feedsShape>,
-  { registry, directory, env, inPlace }: PlanSurroundings,
+  { registry, directory, env, inPlace }: PlanContext,
 ): ValuePlan[] {
   return feeds.map((given, i) => {
     const adapter = inPlace([i, 'adapter'], () => requireAdapter(kind, given.adapter));
@@ -90,7 +90,7 @@ function seriesOf(kind: ValueKind, { relay_chain, name, token }: Chain): Omit<Va
 
 function keyOf(
   { key_env, key_file }: { key_env?: string | undefined; key_file?: string | undefined },
-  { directory, env, inPlace }: Pick<PlanSurroundings, 'directory' | 'env' | 'inPlace'>,
+  { directory, env, inPlace }: Pick<PlanContext, 'directory' | 'env' | 'inPlace'>,
 ): string | undefined {
   if (key_env === undefined && key_file === undefined) return undefined;
   const place = key_env === undefined ? 'key_file' : 'key_env';

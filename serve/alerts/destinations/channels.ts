@@ -1,4 +1,4 @@
-import { enteredLine } from '../../../aggregate/alerts/formats/values.ts';
+import { cleanLine } from '../../../aggregate/alerts/formats/values.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import { HOUR_MS } from '../../../infra/days.ts';
 import { ignore } from '../../../infra/ignore.ts';
@@ -232,7 +232,7 @@ const UNREADABLE =
 const contextOf = (id: string): string => `channel/${id}`;
 
 function nameOf(input: string): string {
-  const name = enteredLine(input);
+  const name = cleanLine(input);
   const refused = (text: string) => new RequestRefused('bad_request', text, 'name');
   if (name === '') throw refused('Enter a name.');
   if (name.length > NAME_CHARACTERS_MAX) throw refused(`Enter at most ${NAME_CHARACTERS_MAX} characters.`);

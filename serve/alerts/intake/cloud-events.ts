@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { withoutMark } from '../../../aggregate/alerts/formats/delivery.ts';
+import { withoutByteOrderMark } from '../../../aggregate/alerts/formats/delivery.ts';
 
 const PREFIX = 'ce-';
 /** Attributes that a header may name; the data is the body. */
@@ -22,7 +22,11 @@ export function cloudEventsIn(
   const text = JSON.stringify({ ...Object.fromEntries(attributes), datacontenttype: type });
   if (body.length === 0) return Buffer.from(text);
   check(body);
-  return Buffer.concat([Buffer.from(`${text.slice(0, -1)},"data":`), withoutMark(body), Buffer.from('}')]);
+  return Buffer.concat([
+    Buffer.from(`${text.slice(0, -1)},"data":`),
+    withoutByteOrderMark(body),
+    Buffer.from('}'),
+  ]);
 }
 
 /** A header value may be quoted and percent-encoded: HTTP binding, section 3.1.3. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { enteredLine } from '../../../aggregate/alerts/formats/values.ts';
+import { cleanLine } from '../../../aggregate/alerts/formats/values.ts';
 import type { Mapping } from '../../../aggregate/alerts/model/mapping.ts';
 import type { SenderRules } from '../../../aggregate/alerts/model/sender-rules.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
@@ -120,7 +120,7 @@ export class Integrations {
     const preset = chosen ?? presetOf({ preset: type.preset ?? '' });
     return this.#exclusively(project, async () => {
       const others = await this.list(project.id);
-      const name = enteredLine(given.name ?? '') || (chosen?.label ?? '');
+      const name = cleanLine(given.name ?? '') || (chosen?.label ?? '');
       requireRoom(project, type, others, name);
       const key = type.newKey();
       const id = randomBytes(ID_BYTES).toString('hex');
@@ -248,7 +248,7 @@ export class Integrations {
     changes: IntegrationChanges,
   ): Row {
     const { is_active = current.is_active, api_url = current.api_url } = changes;
-    const name = enteredLine(changes.name ?? current.name);
+    const name = cleanLine(changes.name ?? current.name);
     const sample = changes.sample ?? current.sample;
     if (name === '') throw new RequestRefused('bad_request', 'Enter a name.', 'name');
     if (name.length > NAME_CHARACTERS_MAX) {

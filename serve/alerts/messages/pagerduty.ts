@@ -1,4 +1,4 @@
-import { cut, oneLine } from '../../../aggregate/alerts/formats/values.ts';
+import { oneLine, truncate } from '../../../aggregate/alerts/formats/values.ts';
 import type { Severity } from '../../../aggregate/alerts/model/alert.ts';
 import { isWebUrl } from './escape.ts';
 import type { MessageAlert, MessageEvent, PageMessage } from './message.ts';
@@ -30,7 +30,7 @@ export function pagerdutyBody(message: PageMessage, routingKey: string, texts: R
   const { hosts, tool, service: component, environment: group } = alert;
   const builtIn = message.event === 'test' ? `[test] ${headlineOf(message)}` : oneLine(alert.title);
   const payload = {
-    summary: cut(texts.title ?? builtIn, SUMMARY_CHARACTERS),
+    summary: truncate(texts.title ?? builtIn, SUMMARY_CHARACTERS),
     source: hosts[0] || tool || 'Chain Metrics',
     severity: SEVERITIES[alert.severity],
     ...(alert.started_at === '' ? {} : { timestamp: alert.started_at }),

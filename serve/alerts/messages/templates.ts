@@ -1,5 +1,5 @@
 import mustache from 'mustache';
-import { cut, oneLine } from '../../../aggregate/alerts/formats/values.ts';
+import { oneLine, truncate } from '../../../aggregate/alerts/formats/values.ts';
 import type { DestinationType, MessageTemplate } from './destination.ts';
 import { cardText, slackText, withoutMentions } from './escape.ts';
 import type { PageMessage } from './message.ts';
@@ -151,7 +151,7 @@ function checkJson(text: string): void {
       'body',
       isCut
         ? `The result has more than ${RESULT_CHARACTERS_MAX} characters for the sample.`
-        : `The result is not valid JSON for a sample of the event ${message.event}: ${cut(faultOf(json), 200)}`,
+        : `The result is not valid JSON for a sample of the event ${message.event}: ${truncate(faultOf(json), 200)}`,
     );
   }
 }

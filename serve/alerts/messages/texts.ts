@@ -1,4 +1,4 @@
-import { cut, oneLine, visible } from '../../../aggregate/alerts/formats/values.ts';
+import { oneLine, truncate, visible } from '../../../aggregate/alerts/formats/values.ts';
 import type { MessageAlert, PageMessage } from './message.ts';
 
 // The built-in texts of messages, before a format escapes them. Texts of senders are cut here.
@@ -33,14 +33,14 @@ export const tagOf = (message: PageMessage): string =>
 export function headlineOf(message: PageMessage): string {
   const { event, alerts, more } = message;
   const others = alerts.length - 1 + more;
-  const title = cut(oneLine(firstAlert(message).title), TITLE_CHARACTERS);
+  const title = truncate(oneLine(firstAlert(message).title), TITLE_CHARACTERS);
   const prefix = event === 'exhausted' ? `${exhaustedReason(message)}: ` : '';
   return `${prefix}${title}${others === 0 ? '' : ` and ${others} more`}`;
 }
 
 export const projectNameOf = ({ project }: PageMessage): string => shortName(project.name);
 
-const shortName = (text: string): string => cut(oneLine(text), NAME_CHARACTERS);
+const shortName = (text: string): string => truncate(oneLine(text), NAME_CHARACTERS);
 
 /** The event in one sentence; '' if the headline says it. */
 function leadOf(message: PageMessage): string {
@@ -86,7 +86,7 @@ export function factsOf(message: PageMessage): Fact[] {
     { name: 'Runbook', value: alert.runbook },
   ];
   return facts
-    .map(({ name, value }) => ({ name, value: cut(oneLine(value), FACT_CHARACTERS).trim() }))
+    .map(({ name, value }) => ({ name, value: truncate(oneLine(value), FACT_CHARACTERS).trim() }))
     .filter(({ value }) => value !== '');
 }
 
@@ -101,7 +101,7 @@ function itemsOf({ alerts, more }: PageMessage): string[] {
   return more === 0 ? items : [...items, `and ${more} more`];
 }
 
-const shortTitle = (title: string): string => cut(oneLine(title), ITEM_CHARACTERS);
+const shortTitle = (title: string): string => truncate(oneLine(title), ITEM_CHARACTERS);
 
 /** The event, then the alerts of a bundle or the description of a single alert. */
 export function bodyOf(message: PageMessage, charactersMax: number): string {
@@ -111,5 +111,5 @@ export function bodyOf(message: PageMessage, charactersMax: number): string {
     message.duplicatePossible ? 'This message may have been sent before.' : '',
     items.length > 0 ? items.join('\n') : descriptionOf(firstAlert(message)),
   ];
-  return cut(paragraphs.filter((text) => text !== '').join('\n\n'), charactersMax);
+  return truncate(paragraphs.filter((text) => text !== '').join('\n\n'), charactersMax);
 }

@@ -1,4 +1,4 @@
-import { enteredLine } from '../../../aggregate/alerts/formats/values.ts';
+import { cleanLine } from '../../../aggregate/alerts/formats/values.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
 import { newLocator, newSecret, type Seal } from '../../accounts/secrets.ts';
@@ -115,7 +115,7 @@ function withChanges<Row extends Omit<Webhook, 'version'>>(current: Row, changes
   if (events.length === 0) throw new RequestRefused('bad_request', 'Select at least one event.', 'events');
   return {
     ...current,
-    name: enteredLine(name).slice(0, 255),
+    name: cleanLine(name).slice(0, 255),
     url,
     events,
     is_active: changes.is_active ?? current.is_active,

@@ -1,4 +1,4 @@
-import { enteredLine } from '../../../aggregate/alerts/formats/values.ts';
+import { cleanLine } from '../../../aggregate/alerts/formats/values.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
@@ -251,7 +251,7 @@ const policyOf = (row: Omit<EscalationPolicy, 'version'>): Policy => ({
 });
 
 function validFields(input: PolicyFields): PolicyFields {
-  const name = enteredLine(input.name);
+  const name = cleanLine(input.name);
   if (name === '') throw new RequestRefused('bad_request', 'Enter a name.', 'name');
   if (name.length > NAME_CHARACTERS_MAX)
     throw new RequestRefused('bad_request', `Enter at most ${NAME_CHARACTERS_MAX} characters.`, 'name');

@@ -1,6 +1,6 @@
 import { Temporal } from 'temporal-polyfill';
 import { z } from 'zod';
-import { enteredLine } from '../../../aggregate/alerts/formats/values.ts';
+import { cleanLine } from '../../../aggregate/alerts/formats/values.ts';
 import { sql } from '../../../infra/sql.ts';
 import { newLocator } from '../../accounts/secrets.ts';
 import type { Records } from '../../stored-records/records.ts';
@@ -28,7 +28,7 @@ function isWallTime(text: string): boolean {
 
 /** The fields of a rotation except its turns, whose users the API writes as numbers. */
 export const rotationFields = {
-  name: z.string().overwrite(enteredLine).min(1, 'Enter a name.').max(255),
+  name: z.string().overwrite(cleanLine).min(1, 'Enter a name.').max(255),
   priority: z
     .int()
     .min(0)

@@ -1,4 +1,4 @@
-import { enteredLine } from '../../../aggregate/alerts/formats/values.ts';
+import { cleanLine } from '../../../aggregate/alerts/formats/values.ts';
 import { MatchIndex } from '../../../aggregate/alerts/matchers/match-index.ts';
 import type { Matcher, MatchLabels } from '../../../aggregate/alerts/matchers/matcher.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
@@ -136,7 +136,7 @@ export class Routes {
   ): Promise<VersionedRoutes> {
     const { records, clock, locks, policies, beforeChange } = this.#deps;
     return locks.run(escalationLock(projectId), async () => {
-      const routes = input.map((route) => ({ ...route, name: enteredLine(route.name) }));
+      const routes = input.map((route) => ({ ...route, name: cleanLine(route.name) }));
       const ids = new Set((await policies.list(projectId)).map(({ id }) => id));
       requireValid(routes, ids);
       await beforeChange(projectId);

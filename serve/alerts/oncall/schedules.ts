@@ -1,4 +1,4 @@
-import { enteredLine, visible } from '../../../aggregate/alerts/formats/values.ts';
+import { cleanLine, visible } from '../../../aggregate/alerts/formats/values.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import { DAY_MS } from '../../../infra/days.ts';
 import type { Clock } from '../../../infra/ports.ts';
@@ -310,7 +310,7 @@ function validSchedule(
   others: readonly OncallSchedule[],
 ): Pick<OncallSchedule, 'name' | 'description' | 'time_zone'> {
   const refused = (text: string, field: string) => new RequestRefused('bad_request', text, field);
-  const name = enteredLine(changes.name ?? before.name);
+  const name = cleanLine(changes.name ?? before.name);
   const description = visible(changes.description ?? before.description).trim();
   if (name === '') throw refused('Enter a name.', 'name');
   if (name.length > NAME_CHARACTERS_MAX)

@@ -1,4 +1,4 @@
-import { get, isObject, type JsonObject } from '../../../aggregate/alerts/formats/values.ts';
+import { isObject, type JsonObject, ownProperty } from '../../../aggregate/alerts/formats/values.ts';
 import {
   ALERT_STATUSES,
   type Alert,
@@ -229,12 +229,12 @@ export class AlertReader {
     );
     // The store may have refused the body.
     const body = row === undefined || row.body === '' ? null : parseExact(row.body);
-    const items = get(body, 'alerts');
+    const items = ownProperty(body, 'alerts');
     const index = (row?.item ?? 1) - 1;
     // A label for the y axis marks the Prometheus format; a list is a batch of CloudEvents.
     const list = Array.isArray(items) && alert.y_label !== '' ? items : body;
     const payload = Array.isArray(list) ? list[index] : list;
-    const annotations = get(payload, 'annotations');
+    const annotations = ownProperty(payload, 'annotations');
     const others = isObject(annotations) && alert.y_label !== '' ? Object.entries(annotations) : [];
     return {
       payload,

@@ -1,4 +1,4 @@
-import { enteredLine } from '../../../aggregate/alerts/formats/values.ts';
+import { cleanLine } from '../../../aggregate/alerts/formats/values.ts';
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
@@ -95,7 +95,7 @@ export class Incidents {
   /** Changes an incident. When a user closes it, its alert is resolved. */
   async change(projectId: string, iid: number, by: User | null, change: IncidentChange): Promise<Incident> {
     const now = this.#clock.now();
-    const entered = change.title === undefined ? undefined : enteredLine(change.title);
+    const entered = change.title === undefined ? undefined : cleanLine(change.title);
     if (entered === '') {
       throw new RequestRefused('bad_request', 'Enter a title.', 'title');
     }

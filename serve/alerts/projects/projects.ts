@@ -1,4 +1,4 @@
-import { enteredLine } from '../../../aggregate/alerts/formats/values.ts';
+import { cleanLine } from '../../../aggregate/alerts/formats/values.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
@@ -163,7 +163,7 @@ export class Projects {
 }
 
 function validName(given: string): string {
-  const name = enteredLine(given);
+  const name = cleanLine(given);
   if (name === '') throw new RequestRefused('bad_request', 'Enter a name.', 'name');
   if (name.length > NAME_CHARACTERS_MAX) {
     throw new RequestRefused('bad_request', `Enter at most ${NAME_CHARACTERS_MAX} characters.`, 'name');

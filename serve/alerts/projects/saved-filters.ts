@@ -1,4 +1,4 @@
-import { enteredLine } from '../../../aggregate/alerts/formats/values.ts';
+import { cleanLine } from '../../../aggregate/alerts/formats/values.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
@@ -50,7 +50,7 @@ export class SavedFilters {
     owner: FilterOwner,
     given: { readonly name: string; readonly search: string; readonly isDefault: boolean },
   ): Promise<void> {
-    const name = enteredLine(given.name);
+    const name = cleanLine(given.name);
     const refused = (text: string) => new RequestRefused('bad_request', text, 'name');
     if (name === '') throw refused('Enter a name.');
     if (name.length > NAME_CHARACTERS_MAX) throw refused(`Enter at most ${NAME_CHARACTERS_MAX} characters.`);

@@ -1,4 +1,4 @@
-import { enteredLine, visible } from '../../../aggregate/alerts/formats/values.ts';
+import { cleanLine, visible } from '../../../aggregate/alerts/formats/values.ts';
 import type { Matcher } from '../../../aggregate/alerts/matchers/matcher.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock, KeyValue } from '../../../infra/ports.ts';
@@ -169,7 +169,7 @@ const windowOf = (row: Omit<MaintenanceWindowRow, 'version'>): MaintenanceWindow
 
 function validFields(input: WindowFields, others: readonly MaintenanceWindow[]): WindowFields {
   const refused = (text: string, field: string) => new RequestRefused('bad_request', text, field);
-  const name = enteredLine(input.name);
+  const name = cleanLine(input.name);
   const comment = visible(input.comment).trim();
   const { matchers, time_intervals, from_ms, until_ms, is_active } = input;
   if (name === '') throw refused('Enter a name.', 'name');

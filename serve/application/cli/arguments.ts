@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { ProductError } from '../../../infra/errors.ts';
-import { isNodeAddress } from '../../../ingest/sources/file-kinds.ts';
+import { isNodeAddress } from '../../../ingest/sources/address-schemas.ts';
 
 // Parsers of arguments and options. An InvalidArgumentError is reported by commander as a wrong value.
 

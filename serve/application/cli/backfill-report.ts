@@ -2,7 +2,7 @@ import type { FailedMetric } from '../../../aggregate/runner/failures.ts';
 import { reasonOf } from '../../../infra/errors.ts';
 import type { BackfillTarget, ChainBackfill } from '../../../ingest/backfill/chain-backfill.ts';
 import type { SourceFault } from '../../../ingest/sources/feed.ts';
-import { countHeights, type Heights } from '../../../ingest/sources/heights.ts';
+import { countHeights, type HeightRange } from '../../../ingest/sources/heights.ts';
 import type { ValueBackfill } from '../../../ingest/sources/values/value-backfill.ts';
 import { EXIT } from './failure.ts';
 import { alignedTable, formatDuration, formatNumber, plural } from './format.ts';
@@ -78,12 +78,12 @@ export async function reportOfChain(
   refused: number,
   target: BackfillTarget,
 ): Promise<SourcesReport['chains'][number]> {
-  const { plan, range, got, faults, undecodedCalls, unchecked } = chain;
+  const { plan, range, fetchedCount, faults, undecodedCalls, unchecked } = chain;
   return {
     chain: plan.chain.name,
     from: range?.from ?? null,
     to: range?.to ?? null,
-    blocks: got,
+    blocks: fetchedCount,
     refused,
     missing: range === null ? null : countHeights(await chain.missing(target)),
     skipped: (await chain.skipped(target)).length,
@@ -176,8 +176,8 @@ const RANGES_SHOWN = 20;
 
 /** The result of a dry run for one chain. */
 export function textOfPlan(
-  missing: readonly Heights[],
-  { chain, from, to }: Heights & { chain: string },
+  missing: readonly HeightRange[],
+  { chain, from, to }: HeightRange & { chain: string },
 ): string {
   const shown = missing.slice(0, RANGES_SHOWN).map((range) => `  ${range.from} to ${range.to}`);
   const more =

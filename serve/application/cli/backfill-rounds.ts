@@ -155,16 +155,16 @@ export class FeedLoad {
 
   #end(): void {
     this.isDone = true;
-    const { faults, got, unit, hasFailed } = this.feed;
+    const { faults, fetchedCount, unit, hasFailed } = this.feed;
     const { display, showsFailure } = this.#options;
-    if (!hasFailed) display.complete(plural(got, unit));
+    if (!hasFailed) display.complete(plural(fetchedCount, unit));
     else if (showsFailure) display.show('failed', { done: null, words: reasonOf(faults.at(-1)?.error) });
   }
 }
 
 function stepOf(
   { stage, source, began, done: part, total }: SourceProgress,
-  { got, unit }: Feed,
+  { fetchedCount, unit }: Feed,
 ): ProgressStep {
   if (stage === 'connecting') return { done: null, words: source };
   const seconds = Math.max(0.001, (performance.now() - began) / 1000);
@@ -175,7 +175,7 @@ function stepOf(
       ? [`${formatNumber(part)} of ${plural(total ?? 0, unit)}`, `${formatNumber(part / seconds)} ${unit}s/s`]
       : [
           `${formatBytes(part)}${total === null ? '' : ` of ${formatBytes(total)}`} of ${source}`,
-          plural(got, unit),
+          plural(fetchedCount, unit),
         ];
   return { done, words: words.join(', '), secondsLeft };
 }

@@ -9,7 +9,7 @@ import { DayStream } from '../../../ingest/demo/stream.ts';
 import { isEmpty } from '../../../ingest/raw/is-empty.ts';
 import { blocks, deadLetters, snapshots } from '../../../ingest/raw/tables.ts';
 import type { Input } from '../../../ingest/sources/input-files.ts';
-import { decompressed, readLines } from '../../../ingest/sources/lines.ts';
+import { decompress, readLines } from '../../../ingest/sources/lines.ts';
 import type { Pipeline } from '../compose/compose.ts';
 import type { OperationClient } from '../operations/client.ts';
 import { openDisplay } from './display.ts';
@@ -122,7 +122,7 @@ async function containsOnlySample(store: Store): Promise<boolean> {
 async function sampleHashes(): Promise<string[]> {
   const hashes: string[] = [];
   for (const input of await findInputs([SAMPLE])) {
-    const bytes = decompressed(input.name, input.open(), LINE_BYTES_MAX);
+    const bytes = decompress(input.name, input.open(), LINE_BYTES_MAX);
     for await (const { bytes: line } of readLines(bytes, LINE_BYTES_MAX)) {
       const { hash, payload } = JSON.parse(line.toString('utf8'));
       hashes.push(hash ?? payload.hash);

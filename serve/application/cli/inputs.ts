@@ -1,5 +1,5 @@
 import { ProductError } from '../../../infra/errors.ts';
-import { isAddress } from '../../../ingest/sources/file-kinds.ts';
+import { isAddress } from '../../../ingest/sources/address-schemas.ts';
 import { type Input, inputsAt } from '../../../ingest/sources/input-files.ts';
 import { STANDARD_INPUT, standardInput } from './standard-input.ts';
 

@@ -37,9 +37,10 @@ export function loadSources(sources: Sources, { client, config, say, signal }: L
     } finally {
       displays.end();
     }
-    for (const { plan, got, faults } of chains) {
+    for (const { plan, fetchedCount, faults } of chains) {
       for (const { source, error } of faults) say(`${plan.chain.name}: ${source}: ${reasonOf(error)}`);
-      if (!signal.aborted) say(`${plan.chain.name}: ${plural(got, 'block')} loaded; following new blocks.`);
+      if (!signal.aborted)
+        say(`${plan.chain.name}: ${plural(fetchedCount, 'block')} loaded; following new blocks.`);
     }
   };
   const loaded = load();

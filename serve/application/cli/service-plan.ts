@@ -1,6 +1,6 @@
 import { ProductError } from '../../../infra/errors.ts';
 import type { ChainPlan } from '../../../ingest/backfill/chain-backfill.ts';
-import type { Edge } from '../../../ingest/backfill/edges.ts';
+import type { RangeBound } from '../../../ingest/backfill/range-bounds.ts';
 import type { Sources } from '../../../ingest/backfill/sources-file.ts';
 import { findChain, readRegistry } from '../../../ingest/chains/registry.ts';
 import { concurrencyOf } from '../../../ingest/sources/service-address.ts';
@@ -19,12 +19,12 @@ export interface ServiceOptions {
 export async function sourcesOfOptions(
   { url, node: nodes = [], chain: name, concurrency, force }: ServiceOptions,
   config: Config,
-  heights: { readonly from: Edge; readonly to?: Edge | undefined } = { from: { height: 0 } },
+  heights: { readonly from: RangeBound; readonly to?: RangeBound | undefined } = { from: { height: 0 } },
 ): Promise<Sources> {
   if (nodes.length === 0 && (url === undefined || name === undefined)) {
     throw new ProductError('usage', 'pass --node, or --url and --chain, or --sources FILE');
   }
-  const { recognizeChain } = await import('../../../ingest/backfill/open-source.ts');
+  const { detectChain: recognizeChain } = await import('../../../ingest/backfill/open-source.ts');
   const chain =
     name === undefined ? await recognizeChain(nodes, config) : findChain(readRegistry(config), name);
   const services = [

@@ -2,7 +2,7 @@ import { DAY_MS, isoDay } from '../../../infra/days.ts';
 import { ProductError } from '../../../infra/errors.ts';
 import { readRegistry } from '../../../ingest/chains/registry.ts';
 import type { StateBackfill } from '../../../ingest/node/state/state-backfill.ts';
-import { shownAddress } from '../../../ingest/sources/service-address.ts';
+import { displayAddress } from '../../../ingest/sources/service-address.ts';
 import type { Subject } from '../../../ingest/sources/snapshot-line.ts';
 import type { Config } from '../../settings/settings.ts';
 import type { OperationClient } from '../operations/client.ts';
@@ -72,7 +72,7 @@ async function feedOf(
   const { subject, days, config, stop: signal } = context;
   const open = () =>
     openStateNode({ url, isNode: true, chain: subject.chain.name, force }, config, { signal });
-  return new StateBackfill(subject, days, { source: shownAddress(url), open, signal });
+  return new StateBackfill(subject, days, { source: displayAddress(url), open, signal });
 }
 
 async function printMissing(
@@ -126,7 +126,7 @@ async function fill(
       const failed_metrics = await loadInRounds({ client, loads: [load], displays, stop });
       displays.end();
       if (failed_metrics === null) return stopped();
-      [read, refused] = [read + feed.got, refused + load.refused];
+      [read, refused] = [read + feed.fetchedCount, refused + load.refused];
       const [fault] = feed.faults;
       // The next node may have the snapshots that this one lacks.
       if (!isLast && (fault || feed.skipped > 0)) continue;

@@ -5,7 +5,7 @@ import { formatNumber, plural } from '../../../infra/format.ts';
 import { fetchHeights } from '../../../ingest/backfill/fetch-heights.ts';
 import type { Registry } from '../../../ingest/chains/registry.ts';
 import { timeOf } from '../../../ingest/decode/block-time.ts';
-import { blockHash, hex, read } from '../../../ingest/node/answers.ts';
+import { blockHash, hex, parseResult } from '../../../ingest/node/answers.ts';
 import { ArchiveRpc } from '../../../ingest/node/archive-rpc.ts';
 import { LEGACY_METHODS, listedMethods } from '../../../ingest/node/node-methods.ts';
 import { NodeSource } from '../../../ingest/node/node-source.ts';
@@ -155,7 +155,7 @@ class NodeExamination {
 
   async #ask<T>(schema: z.ZodType<T>, method: string, ...params: unknown[]): Promise<T> {
     const [answer] = await this.#node.rpc.batch([{ method, params }]);
-    return read(schema, answer as RpcAnswer, this.#node.rpc.host);
+    return parseResult(schema, answer as RpcAnswer, this.#node.rpc.host);
   }
 
   /** Null if the node answers with an error. */

@@ -27,16 +27,16 @@ test('a project alone holds four fifths, and of those that flood each as much, w
     const share = (4 * 100_000) / (4 * count + 1);
     for (const bytes of held) expect(Math.abs(bytes - share)).toBeLessThanOrEqual(count);
     expect(pending.isFull(count)).toBe(false);
-    expect(pending.areTooMany).toBe(false);
+    expect(pending.isOverLimit).toBe(false);
   }
 });
 
 test('above the limit every project is full, and what is removed makes room again', () => {
   const pending = new PendingBytes(1000);
   pending.add(1, 1001);
-  expect([pending.areTooMany, pending.isFull(1), pending.isFull(2)]).toEqual([true, true, true]);
+  expect([pending.isOverLimit, pending.isFull(1), pending.isFull(2)]).toEqual([true, true, true]);
   pending.remove(1, 501);
-  expect([pending.total, pending.areTooMany, pending.isFull(1), pending.isFull(2)]).toEqual([
+  expect([pending.total, pending.isOverLimit, pending.isFull(1), pending.isFull(2)]).toEqual([
     500,
     false,
     false,

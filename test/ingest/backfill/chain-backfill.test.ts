@@ -6,14 +6,14 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import {
   type BackfillTarget,
-  type BlocksFrom,
+  type BlockOrigin,
   ChainBackfill,
   type ChainPlan,
 } from '../../../ingest/backfill/chain-backfill.ts';
 import { FairShare } from '../../../ingest/backfill/fair-share.ts';
 import { GENESIS } from '../../../ingest/chains/genesis.ts';
 import { loadRegistry } from '../../../ingest/chains/registry.ts';
-import { type Heights, rangesOf } from '../../../ingest/sources/heights.ts';
+import { type HeightRange, rangesOf } from '../../../ingest/sources/heights.ts';
 import { readConfig } from '../../../serve/settings/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { type FakeOptions, FakeSidecar, recordedBlocks } from '../sources/fake-sidecar.ts';
@@ -38,7 +38,7 @@ class Heap implements BackfillTarget {
   /** Lines as they were loaded, by their number where they come from a file. */
   readonly lines: (readonly [number | undefined, string])[] = [];
 
-  async missing({ from, to, withoutSkipped = false }: Heights & { withoutSkipped?: boolean }) {
+  async missing({ from, to, withoutSkipped = false }: HeightRange & { withoutSkipped?: boolean }) {
     return rangesOf(
       heights
         .filter((height) => height >= from && height <= to && !this.stored.has(height))
@@ -73,7 +73,7 @@ class Heap implements BackfillTarget {
 }
 
 function backfillOf(
-  sources: readonly BlocksFrom[],
+  sources: readonly BlockOrigin[],
   plan: Partial<ChainPlan> = {},
   { portionBytes = 100_000, bytesMax = 1e9 } = {},
 ) {
@@ -97,10 +97,10 @@ async function run(backfill: ChainBackfill, heap = new Heap()): Promise<Heap> {
   return heap;
 }
 
-const at = (url: string): BlocksFrom => ({ url, concurrency: 4 });
+const at = (url: string): BlockOrigin => ({ url, concurrency: 4 });
 const faultsOf = ({ faults }: ChainBackfill) => faults.map(({ error }) => error.message);
 const packed = (some: readonly number[]) => some.map((height) => recorded.get(height)).join('\n');
-function archiveOf(name: string, bytes: string | Buffer): BlocksFrom {
+function archiveOf(name: string, bytes: string | Buffer): BlockOrigin {
   const path = join(place.path, name);
   writeFileSync(path, bytes);
   return { archive: path };
@@ -118,7 +118,7 @@ describe('the sources of a chain', () => {
     expect(whole.asked.filter((height) => height !== last)).toEqual([hole, away]);
     expect(faultsOf(backfill)).toEqual([expect.stringMatching(/127.0.0.1:9 is neither/)]);
     expect(backfill.range).toEqual({ from: first, to: last });
-    expect(backfill.got).toBe(heights.length);
+    expect(backfill.fetchedCount).toBe(heights.length);
   });
 
   it('may lack a range whose heads together are more than is held of answers', async () => {

@@ -13,7 +13,7 @@ const blocks = new Map([
   [9, madeBlock(9)],
 ]);
 const source = {
-  givesWholeBlocks: false,
+  servesCompleteBlocks: false,
   block: async (number: number | string) => Buffer.from(JSON.stringify(blocks.get(Number(number)))),
   head: async () => ({ number: 9, hash: '' }),
 };

@@ -22,7 +22,7 @@ it('a skipped height whose block is refused is tried in vain, and not filled', a
   const noted = Promise.withResolvers<readonly UnservedHeight[]>();
   const source = {
     url: 'http://source.invalid',
-    givesWholeBlocks: false,
+    servesCompleteBlocks: false,
     head: async () => ({ number: 9 }) as never,
     block: async (number: number | string) => Buffer.from(`block ${number}`),
   };

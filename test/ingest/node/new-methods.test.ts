@@ -3,7 +3,7 @@ import { ArchiveRpc } from '../../../ingest/node/archive-rpc.ts';
 import { NodeSource } from '../../../ingest/node/node-source.ts';
 import { NodeRpc } from '../../../ingest/node/rpc.ts';
 import { stateNode } from '../../../ingest/node/state/state-node.ts';
-import { kindsOf, takeState } from '../../../ingest/node/state/take.ts';
+import { kindsOf, takeState } from '../../../ingest/node/state/take-state.ts';
 import type { Subject } from '../../../ingest/sources/snapshot-line.ts';
 import { CHAINS, type RecordedChain } from './decode/recorded.ts';
 import type { NodeReplay } from './replay.ts';

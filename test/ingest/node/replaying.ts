@@ -1,7 +1,7 @@
 import { afterEach } from 'vitest';
 import { fetchHeights } from '../../../ingest/backfill/fetch-heights.ts';
 import type { NodeSource } from '../../../ingest/node/node-source.ts';
-import type { Heights } from '../../../ingest/sources/heights.ts';
+import type { HeightRange } from '../../../ingest/sources/heights.ts';
 import { NodeReplay } from './replay.ts';
 import type { ReplayedChain } from './replayed-chain.ts';
 
@@ -24,7 +24,7 @@ export async function serve(chain: ReplayedChain): Promise<NodeReplay> {
 export async function fetchAll(
   source: NodeSource,
   { blocks, first }: ReplayedChain,
-  range: Heights = { from: first.number, to: first.number + blocks.length - 1 },
+  range: HeightRange = { from: first.number, to: first.number + blocks.length - 1 },
 ) {
   const equal: number[] = [];
   const others = new Map<number, string>();

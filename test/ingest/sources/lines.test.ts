@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test, vi } from 'vitest';
-import { decompressed, readLines, type SourceLine } from '../../../ingest/sources/lines.ts';
+import { decompress, readLines, type SourceLine } from '../../../ingest/sources/lines.ts';
 
 const LINE_BYTES = 2 ** 20;
 
@@ -101,7 +101,7 @@ describe('archives', () => {
     (_, i) => `{"n":${i},"r":"${(i * 2654435761) % 4294967296}"}`,
   ).join('\n');
   const count = async (name: string, bytes: Buffer, size = 10_000) =>
-    (await read(decompressed(name, inChunks(bytes, size), LINE_BYTES))).length;
+    (await read(decompress(name, inChunks(bytes, size), LINE_BYTES))).length;
   const packs = [
     { name: 'a.ndjson.gz', pack: (bytes: Buffer) => gzipSync(bytes) },
     {
@@ -126,14 +126,14 @@ describe('archives', () => {
 
   test('a reader that stops early lets a plain source go, and hears of its failure', async () => {
     const source = inChunks(Buffer.from(text), 1000);
-    for await (const _ of readLines(decompressed('a.ndjson', source, LINE_BYTES), 1000)) break;
+    for await (const _ of readLines(decompress('a.ndjson', source, LINE_BYTES), 1000)) break;
     await expect.poll(() => source.destroyed).toBe(true);
     const failing = new Readable({
       read() {
         this.destroy(Object.assign(new Error('disk gone'), { code: 'EIO' }));
       },
     });
-    await expect(read(decompressed('a.ndjson', failing, LINE_BYTES))).rejects.toMatchObject({ code: 'EIO' });
+    await expect(read(decompress('a.ndjson', failing, LINE_BYTES))).rejects.toMatchObject({ code: 'EIO' });
   });
 
   describe.each(packs)('$name', ({ name, pack }) => {
@@ -151,14 +151,14 @@ describe('archives', () => {
         pack(Buffer.from('e\n')),
       ];
       for (const size of [1, 3, 50, 10_000]) {
-        expect(
-          shown(await read(decompressed(name, inChunks(Buffer.concat(parts), size), LINE_BYTES))),
-        ).toEqual([
-          [1, 'a'],
-          [2, 'b'],
-          [3, 'c'],
-          [4, 'de'],
-        ]);
+        expect(shown(await read(decompress(name, inChunks(Buffer.concat(parts), size), LINE_BYTES)))).toEqual(
+          [
+            [1, 'a'],
+            [2, 'b'],
+            [3, 'c'],
+            [4, 'de'],
+          ],
+        );
       }
       expect(await count(name, Buffer.concat([packed, pack(Buffer.from('\n')), packed]))).toBe(10_000);
     });
@@ -186,7 +186,7 @@ describe('archives', () => {
       const lines: SourceLine[] = [];
       const large = pack(Buffer.from(Array.from({ length: 20 }, () => text).join('\n')));
       await expect(async () => {
-        const stream = decompressed(name, inChunks(large.subarray(0, large.length - 100), 4096), LINE_BYTES);
+        const stream = decompress(name, inChunks(large.subarray(0, large.length - 100), 4096), LINE_BYTES);
         for await (const line of readLines(stream, 1000)) lines.push(line);
       }).rejects.toThrow();
       expect(lines.length).toBeGreaterThan(1000);
@@ -198,12 +198,12 @@ describe('archives', () => {
           this.destroy(Object.assign(new Error('disk gone'), { code: 'EIO' }));
         },
       });
-      await expect(read(decompressed(name, source, LINE_BYTES))).rejects.toMatchObject({ code: 'EIO' });
+      await expect(read(decompress(name, source, LINE_BYTES))).rejects.toMatchObject({ code: 'EIO' });
     });
 
     test('a reader that stops early lets the source go', async () => {
       const source = inChunks(pack(Buffer.from(Array.from({ length: 50 }, () => text).join('\n'))), 1000);
-      for await (const _ of readLines(decompressed(name, source, LINE_BYTES), 1000)) break;
+      for await (const _ of readLines(decompress(name, source, LINE_BYTES), 1000)) break;
       await vi.waitFor(() => expect(source.destroyed).toBe(true));
     });
   });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { raw, type Sql, sql } from '../../../infra/sql.ts';
-import { decompressed, readLines } from '../../../ingest/sources/lines.ts';
+import { decompress, readLines } from '../../../ingest/sources/lines.ts';
 import { parquetLines } from '../../../ingest/sources/parquet.ts';
 import { openStore } from '../../support/open-store.ts';
 import { recordedLines } from '../../support/recordings.ts';
@@ -34,7 +34,7 @@ afterAll(async () => {
 
 async function documentsOf(bytes: Readable, lineBytes = 2 ** 24): Promise<unknown[]> {
   const documents: unknown[] = [];
-  for await (const line of readLines(decompressed('kusama.parquet', bytes, lineBytes), lineBytes)) {
+  for await (const line of readLines(decompress('kusama.parquet', bytes, lineBytes), lineBytes)) {
     documents.push(JSON.parse(line.bytes.toString()));
   }
   return documents;
@@ -91,7 +91,7 @@ describe('the rows of a Parquet file', () => {
   test('may be envelopes, with digits that no double holds', async () => {
     const statement = sql`SELECT 'block/1' AS schema, 'kusama' AS chain,
       '{"number":"1",\n "amount":340282366920938463463374607431768211455}' AS payload, toUInt64(9223372036854775809) AS version`;
-    const lines = decompressed('x.parquet', Readable.from([await written(statement)]), 2 ** 24);
+    const lines = decompress('x.parquet', Readable.from([await written(statement)]), 2 ** 24);
     const [line] = await lines.toArray();
     expect(String(line)).toBe(
       '{"schema":"block/1","chain":"kusama","payload":{"number":"1",  "amount":340282366920938463463374607431768211455},"version":9223372036854775809}\n',

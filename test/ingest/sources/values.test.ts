@@ -98,7 +98,7 @@ describe('coingecko', () => {
       ['2024-01-02T22:59:00.000Z', 'DOT', '8.30000000000000000000000000001'],
       ['2024-01-03T23:00:00.000Z', 'DOT', '0.00000015'],
     ]);
-    expect([refused, backfill.got, backfill.faults]).toEqual([[], 3, []]);
+    expect([refused, backfill.fetchedCount, backfill.faults]).toEqual([[], 3, []]);
     const [request] = fake.asked;
     expect(request?.url).toBe(
       `/coins/polkadot/market_chart/range?vs_currency=usd&from=${from / 1000}&to=${from / 1000 + 3 * 86_400 - 1}&precision=full`,
@@ -224,6 +224,6 @@ it('a feed is asked for what those before it did not give', async () => {
   const backfill = new ValueBackfill('price', [away, next], signal);
   const portions = await Array.fromAsync(backfill.portions(async () => ['2024-01-01']));
   await dead[Symbol.asyncDispose]();
-  expect([portions.length, backfill.got]).toEqual([1, 1]);
+  expect([portions.length, backfill.fetchedCount]).toEqual([1, 1]);
   expect(backfill.faults.map(({ source }) => source)).toEqual(['coingecko polkadot']);
 });

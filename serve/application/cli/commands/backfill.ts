@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../../../infra/days.ts';
 import { reasonOf } from '../../../../infra/errors.ts';
 import type { ChainBackfill } from '../../../../ingest/backfill/chain-backfill.ts';
-import { edgeOf } from '../../../../ingest/backfill/edges.ts';
+import { boundOf } from '../../../../ingest/backfill/range-bounds.ts';
 import type { Sources } from '../../../../ingest/backfill/sources-file.ts';
 import { readRegistry } from '../../../../ingest/chains/registry.ts';
 import type { Config } from '../../../settings/settings.ts';
@@ -137,7 +137,7 @@ async function sourcesOf(options: BackfillOptions, config: Config): Promise<Sour
     const { readSourcesFile } = await import('../../../../ingest/backfill/sources-file.ts');
     return readSourcesFile(file, readRegistry(config));
   }
-  const heights = { from: edgeOf(from, 0), to: to === undefined ? undefined : edgeOf(to, DAY_MS) };
+  const heights = { from: boundOf(from, 0), to: to === undefined ? undefined : boundOf(to, DAY_MS) };
   return sourcesOfOptions(options, config, heights);
 }
 

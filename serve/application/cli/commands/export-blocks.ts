@@ -59,7 +59,7 @@ Exit code 3: heights were left out.`,
     const compress = compressionOf(output);
     refuseBinaryTerminal('zst', output);
     const { NodeSource } = await import('../../../../ingest/node/node-source.ts');
-    const { heightsBetween } = await import('../../../../ingest/backfill/edges.ts');
+    const { heightsBetween } = await import('../../../../ingest/backfill/range-bounds.ts');
     const signal = stopOnSignal();
     const service = await NodeSource.connect(node, { signal });
     const range = await heightsBetween(service, { height: from }, to === undefined ? to : { height: to });

@@ -1,7 +1,7 @@
 import { blake2b } from '@noble/hashes/blake2.js';
 import type { GenericExtrinsic } from '@polkadot/types';
 import { describe, expect, test } from 'vitest';
-import { partTypes } from '../../../../ingest/node/decode/extrinsics.ts';
+import { extrinsicPartTypes } from '../../../../ingest/node/decode/extrinsics.ts';
 import { type NodeRuntime, readRuntime } from '../../../../ingest/node/decode/runtime.ts';
 import { compact } from '../../../../ingest/node/decode/trie-root.ts';
 import { addType, changedMetadata, struct, tupleStruct } from './made-metadata.ts';
@@ -30,7 +30,7 @@ function metadataOf(name: string): Buffer {
 function signedExtrinsic(runtime: NodeRuntime, seed: number): Buffer {
   const { metadata, extensions, types } = runtime;
   const values = new RandomValues(runtime, seed);
-  const { address, signature } = partTypes(types, metadata.extrinsic);
+  const { address, signature } = extrinsicPartTypes(types, metadata.extrinsic);
   const remark = withLength(values.bytes(5));
   return withLength(
     Buffer.of(SIGNED_4),

@@ -146,7 +146,7 @@ describe('made types', () => {
   test.each(Object.entries(CASES))('%s: as the referee prints it', (_name, values) => {
     for (const { type, hex } of values) {
       const value = Buffer.from(hex, 'hex');
-      const text = new Cursor(value).whole(runtime.types.reader(type));
+      const text = new Cursor(value).readAll(runtime.types.reader(type));
       expect(JSON.parse(text)).toEqual(referee.value(type, value));
     }
   });

@@ -58,7 +58,7 @@ describe('odd bytes', () => {
     });
     const runtime = readRuntime(bytes);
     const read = (type: number | undefined, hex: string) =>
-      new Cursor(Buffer.from(hex, 'hex')).whole(runtime.types.reader(type ?? -1));
+      new Cursor(Buffer.from(hex, 'hex')).readAll(runtime.types.reader(type ?? -1));
     const [list, array, lists] = types;
     expect(read(list, '0c')).toBe('[null,null,null]');
     for (const odd of [

@@ -35,7 +35,7 @@ describe.each(runtimes)('the runtime %s', (_name, metadata) => {
     for (const { pallet, variant } of variantsOf(runtime, 'events')) {
       const event = Buffer.concat([Buffer.of(pallet, variant.index), values.fields(variant.fields)]);
       const record = Buffer.concat([compact(1), Buffer.of(FINALIZATION), event, compact(0)]);
-      const { onFinalize } = new Cursor(record).whole((cursor) => runtime.events.readBlock(cursor, 0));
+      const { onFinalize } = new Cursor(record).readAll((cursor) => runtime.events.readBlock(cursor, 0));
       expect(JSON.parse(onFinalize)).toEqual(referee.event(event));
     }
   });
@@ -45,7 +45,7 @@ describe.each(runtimes)('the runtime %s', (_name, metadata) => {
     for (const { id } of runtime.metadata.lookup) {
       if (ofEvents.has(id) || !values.exists(id)) continue;
       const value = values.value(id);
-      const text = new Cursor(value).whole(runtime.types.reader(id));
+      const text = new Cursor(value).readAll(runtime.types.reader(id));
       expect(JSON.parse(text)).toEqual(referee.value(id, value));
     }
   });

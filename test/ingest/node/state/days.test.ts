@@ -63,7 +63,7 @@ describe('a range of days', () => {
     expect(noted).toEqual(
       days.slice(3).map((day) => ({ day, kind: 'coretime_config', reason: 'no sale has begun yet' })),
     );
-    expect({ got: feed.got, faults: feed.faults }).toEqual({ got: 5, faults: [] });
+    expect({ got: feed.fetchedCount, faults: feed.faults }).toEqual({ got: 5, faults: [] });
   });
 
   it('goes on after a stop with the days that are not stored, and gives the same', async () => {

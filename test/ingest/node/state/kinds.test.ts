@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseSnapshot } from '../../../../ingest/decode/snapshot.ts';
-import { kindsOf, takeState } from '../../../../ingest/node/state/take.ts';
+import { kindsOf, takeState } from '../../../../ingest/node/state/take-state.ts';
 import type { Subject } from '../../../../ingest/sources/snapshot-line.ts';
 import type { RecordedChain } from '../decode/recorded.ts';
 import { documentsOf, paseo, runtimeOf } from './made-chains.ts';

@@ -6,7 +6,7 @@ import { encodeAddress } from '../../../../ingest/chains/address.ts';
 import type { Chain } from '../../../../ingest/chains/chain.ts';
 import { loadRegistry } from '../../../../ingest/chains/registry.ts';
 import { parseSnapshot, type SnapshotKind } from '../../../../ingest/decode/snapshot.ts';
-import { takeState } from '../../../../ingest/node/state/take.ts';
+import { takeState } from '../../../../ingest/node/state/take-state.ts';
 import { documentsOf, plainMetadata, runtimeOf, withCodeType } from './made-chains.ts';
 import { MadeState } from './made-state.ts';
 import { StateServer } from './state-server.ts';

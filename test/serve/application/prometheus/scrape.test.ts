@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { writeFailedMetrics } from '../../../../aggregate/runner/failures.ts';
 import { sql } from '../../../../infra/sql.ts';
 import { noteSkippedHeights } from '../../../../ingest/sources/skipped-heights.ts';
-import { FollowedChain } from '../../../../ingest/sources/source-metrics.ts';
+import { FollowMetrics } from '../../../../ingest/sources/source-metrics.ts';
 import { canRun } from '../../../support/needed.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { Service } from '../../alerts/service.ts';
@@ -65,10 +65,10 @@ async function useEverything({ app, pipeline }: Service): Promise<void> {
   const times = { failed_since: at, tried_at: at, next_attempt_at: null };
   await writeFailedMetrics({ store, numbers: { take: () => 1n } }, [{ ...failure, ...window, ...times }]);
   pipeline.processMetrics.computation.failedWindows.inc({ metric: 'daily_tps' });
-  const followed = new FollowedChain(pipeline.processMetrics.sources, WESTEND, 0);
-  followed.failed();
-  followed.looked(20);
-  followed.published(11);
+  const followed = new FollowMetrics(pipeline.processMetrics.sources, WESTEND, 0);
+  followed.recordError();
+  followed.recordHead(20);
+  followed.recordProgress(11);
 }
 
 /** The value of a sample, whose labels may be written in any order. */

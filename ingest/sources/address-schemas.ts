@@ -24,4 +24,4 @@ export const nodeAddress = z
   .refine(isNodeAddress, 'is not a ws, wss, http or https URL such as wss://127.0.0.1:9944');
 
 /** Calls `read`, and adds the path in the file to an error that it throws. */
-export type InPlace = <T>(place: readonly PropertyKey[], read: () => T) => T;
+export type AtPath = <T>(place: readonly PropertyKey[], read: () => T) => T;

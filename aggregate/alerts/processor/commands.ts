@@ -1,20 +1,20 @@
 import { reasonOf } from '../../../infra/errors.ts';
 import type { LogRecord } from '../../../infra/ports.ts';
-import type { OrderHead } from '../model/event.ts';
+import type { CommandHead } from '../model/event.ts';
 import { deleteOldEvents } from './deletion.ts';
 import type { DecodedEvent } from './project-state-cache.ts';
 import { type ReplayDependencies, replayProject } from './replay.ts';
 import type { EventResult } from './result-channel.ts';
 
-export interface DecodedOrder {
-  readonly order: OrderHead;
+export interface DecodedCommand {
+  readonly order: CommandHead;
   readonly record: LogRecord;
 }
 
 /** Runs a command, which is idempotent. Returns an error as its result. */
-export async function carryOut(
+export async function runCommand(
   dependencies: ReplayDependencies,
-  order: OrderHead,
+  order: CommandHead,
 ): Promise<Pick<EventResult, 'replayed' | 'deleted' | 'fault'>> {
   try {
     if (order.kind === 'replay') return { replayed: await replayProject(dependencies, order) };
@@ -25,9 +25,9 @@ export async function carryOut(
 }
 
 /** Splits a batch into commands and the runs of events between them. */
-export function* splitAtOrders(
-  batch: readonly (DecodedEvent | DecodedOrder)[],
-): Generator<readonly DecodedEvent[] | DecodedOrder> {
+export function* splitAtCommands(
+  batch: readonly (DecodedEvent | DecodedCommand)[],
+): Generator<readonly DecodedEvent[] | DecodedCommand> {
   let events: DecodedEvent[] = [];
   for (const decoded of batch) {
     if (!('order' in decoded)) {

@@ -7,11 +7,11 @@ const ITEM_BYTES = 1024;
  * Estimates the memory of an event until it is processed, with its row and its alerts, so that an accepted event needs no
  * more memory later.
  */
-export const heldBytes = (messageBytes: number, items: number): number =>
+export const estimateEventBytes = (messageBytes: number, items: number): number =>
   messageBytes + ROW_BYTES + items * (ITEM_BYTES + OUTCOME_BYTES);
 
 /** Estimates the memory of a write by project. */
-export function bytesByProject({ events, changed }: AlertWrite): ReadonlyMap<number, number> {
+export function estimateWriteBytes({ events, changed }: AlertWrite): ReadonlyMap<number, number> {
   const held = new Map<number, number>();
   const add = (project: number, bytes: number) => held.set(project, (held.get(project) ?? 0) + bytes);
   for (const event of events) add(event.head.project, rowBytes(event));

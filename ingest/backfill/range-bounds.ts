@@ -44,20 +44,21 @@ async function firstHeightSince(source: BlockSource, head: number, time: number)
 }
 
 /** A bound of a range: a height, or a time in milliseconds. An upper height is inclusive, an upper time exclusive. */
-export type Edge = { readonly height: number } | { readonly time: number };
+export type RangeBound = { readonly height: number } | { readonly time: number };
 
 /** A height or a day as a bound. `dayMs` is 0 for a lower bound, and the length of a day for an upper one. */
-export const edgeOf = (value: number | string, dayMs: number): Edge =>
+export const boundOf = (value: number | string, dayMs: number): RangeBound =>
   typeof value === 'number' ? { height: value } : { time: Date.parse(value) + dayMs };
 
 /** The heights between two bounds, up to the finalized head of a source. Throws `usage` if there are none. */
 export async function heightsBetween(
   source: BlockSource,
-  from: Edge,
-  to: Edge | undefined,
+  from: RangeBound,
+  to: RangeBound | undefined,
 ): Promise<{ from: number; to: number }> {
   const { number: head } = await source.head();
-  const since = (edge: Edge) => ('height' in edge ? edge.height : firstHeightSince(source, head, edge.time));
+  const since = (edge: RangeBound) =>
+    'height' in edge ? edge.height : firstHeightSince(source, head, edge.time);
   const first = await since(from);
   // Blocks above the finalized head may still be replaced: `follow` loads them.
   const last = to === undefined ? head : Math.min(head, (await since(to)) - ('height' in to ? 0 : 1));
@@ -70,8 +71,8 @@ export async function heightsBetween(
 
 /** The times of a range; undefined if both bounds are heights. */
 export function timesBetween(
-  from: Edge,
-  to: Edge | undefined,
+  from: RangeBound,
+  to: RangeBound | undefined,
 ): { readonly from: number; readonly until: number } | undefined {
   const isTimed = 'time' in from || (to !== undefined && 'time' in to);
   if (!isTimed) return undefined;

@@ -10,7 +10,7 @@ const ALIASES_MAX = 100;
 type Place = readonly PropertyKey[];
 
 /** A YAML or JSON file whose errors name the line. */
-export class PlacedYaml {
+export class YamlFile {
   readonly #path: string;
   readonly #lines = new LineCounter();
   readonly #document: Document;
@@ -29,30 +29,30 @@ export class PlacedYaml {
   /** Parses the content. The error for an unknown key suggests the nearest one of `keys`. */
   parse<T>(shape: z.ZodType<T>, keys: readonly string[]): T {
     // Aliases within aliases could make a small file very large.
-    const content = this.inPlace([], () => this.#document.toJS({ maxAliasCount: ALIASES_MAX }));
+    const content = this.atPath([], () => this.#document.toJS({ maxAliasCount: ALIASES_MAX }));
     const read = shape.safeParse(content);
     if (read.success) return read.data;
     const [issue] = read.error.issues as [z.core.$ZodIssue];
     const [key] = issue.code === 'unrecognized_keys' ? issue.keys : [];
-    if (key === undefined) throw this.wrong(issue.path, messageOf(issue));
+    if (key === undefined) throw this.errorAt(issue.path, messageOf(issue));
     const near = didYouMean(
       key,
       keys.filter((one) => one !== key),
     );
-    throw this.wrong([...issue.path, key], `is an unknown key${near && `; ${near}`}`);
+    throw this.errorAt([...issue.path, key], `is an unknown key${near && `; ${near}`}`);
   }
 
   /** An error for a path in the file. */
-  wrong(place: Place, text: string): ProductError {
+  errorAt(place: Place, text: string): ProductError {
     return this.#wrong(this.#offsetOf(place), `${nameOf(place)}${text}`);
   }
 
   /** Calls `read`, and adds the path to an error that it throws. */
-  inPlace<T>(place: Place, read: () => T): T {
+  atPath<T>(place: Place, read: () => T): T {
     try {
       return read();
     } catch (error) {
-      throw this.wrong(place, reasonOf(error));
+      throw this.errorAt(place, reasonOf(error));
     }
   }
 

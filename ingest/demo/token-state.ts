@@ -8,7 +8,7 @@ const VALIDATORS = 297;
 const TREASURY = `0x${Buffer.from('modlpy/trsry').toString('hex')}${'00'.repeat(20)}`;
 
 /** The state of a relay chain's token: issuance, stake, treasury and stable coins. */
-export class Statements {
+export class TokenState {
   readonly #random: Random;
   readonly #cast: Cast;
   readonly #hub: Chain;
@@ -35,7 +35,7 @@ export class Statements {
   }
 
   /** Advances by a day. */
-  pass(): void {
+  nextDay(): void {
     const random = this.#random;
     const step = () => random.fraction() - 0.46;
     this.#issued *= 1 + 0.075 / 365;
@@ -63,7 +63,9 @@ export class Statements {
   }
 
   validators(relay: Chain): object {
-    const active = Array.from({ length: VALIDATORS }, (_, i) => this.#cast.printed(this.#cast.at(i), relay));
+    const active = Array.from({ length: VALIDATORS }, (_, i) =>
+      this.#cast.addressOf(this.#cast.at(i), relay),
+    );
     return { active, waiting: 140 + this.#random.whole(0, 40), nominators: this.#nominators };
   }
 
@@ -73,7 +75,7 @@ export class Statements {
 
   treasury(): object {
     const { token, decimals } = this.#hub;
-    const account = this.#cast.printed(TREASURY, this.#hub);
+    const account = this.#cast.addressOf(TREASURY, this.#hub);
     const of = (asset: string, units: number, places: number) => ({
       ...{ account, asset, decimals: places },
       amount: planckOf(units, places).toString(),

@@ -1,5 +1,5 @@
 /** A line or an error for each height of a batch, in order. */
-export interface StrideLines {
+export interface BatchLines {
   readonly lines: readonly (Buffer | Error)[];
   /** Size of the node's answers. */
   readonly bytes: number;
@@ -7,7 +7,7 @@ export interface StrideLines {
 
 interface WaitingBlock {
   readonly number: number;
-  readonly patience: number;
+  readonly timeoutFactor: number;
   readonly resolve: (line: Buffer) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -22,20 +22,20 @@ const BYTES_WANTED = 4 * 2 ** 20;
  * Groups calls for single blocks into batches, which need few requests. A block waits for a full batch only while another
  * one is read.
  */
-export class Strides {
-  readonly #read: (numbers: readonly number[], patience: number) => Promise<StrideLines>;
+export class BlockBatcher {
+  readonly #read: (numbers: readonly number[], timeoutFactor: number) => Promise<BatchLines>;
   #waiting: WaitingBlock[] = [];
   #reading = 0;
   #isScheduled = false;
   #heights = HEIGHTS_MAX;
 
-  constructor(read: (numbers: readonly number[], patience: number) => Promise<StrideLines>) {
+  constructor(read: (numbers: readonly number[], timeoutFactor: number) => Promise<BatchLines>) {
     this.#read = read;
   }
 
-  block(number: number, patience: number): Promise<Buffer> {
+  block(number: number, timeoutFactor: number): Promise<Buffer> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ number, patience, resolve, reject });
+      this.#waiting.push({ number, timeoutFactor, resolve, reject });
       this.#schedule();
     });
   }
@@ -64,10 +64,10 @@ export class Strides {
 
   async #give(blocks: readonly WaitingBlock[]): Promise<void> {
     try {
-      const patience = Math.max(...blocks.map((block) => block.patience));
+      const timeoutFactor = Math.max(...blocks.map((block) => block.timeoutFactor));
       const { lines, bytes } = await this.#read(
         blocks.map(({ number }) => number),
-        patience,
+        timeoutFactor,
       );
       const wanted = Math.floor((BYTES_WANTED * blocks.length) / Math.max(1, bytes));
       this.#heights = Math.max(1, Math.min(HEIGHTS_MAX, this.#heights * 2, wanted));
