@@ -44,9 +44,7 @@ it('serves at once while demo data are made, and knows them after a kill, also w
     ...['backfill', 'follow'].map((name) => [name, '--sources', sources]),
   ]) {
     const refused = await run(args, { env });
-    expect(refused.stderr, args[0]).toContain(
-      'made up and never mixed with measured ones; set DATA_DIR to another',
-    );
+    expect(refused.stderr, args[0]).toContain('cannot be mixed with real data: set DATA_DIR to another');
     expect(refused.code, args[0]).toBe(2);
   }
   const loading = await serve(['--demo'], env);
