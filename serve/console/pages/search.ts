@@ -11,6 +11,11 @@ import { shownMetrics } from './shown-metrics.ts';
 
 const WORDS_CHARS_MAX = 100;
 const FOUND_MAX = 40;
+/** Contracts have H160 addresses; owners of contract code have SS58 addresses. */
+const contractLists = [
+  { pattern: /^0x[0-9a-fA-F]{40}$/, path: '/contracts', kind: 'Contract' },
+  { pattern: /^[1-9A-HJ-NP-Za-km-z]{40,60}$/, path: '/contracts/codes', kind: 'Owner of contract code' },
+];
 
 interface Found {
   readonly href: string;
@@ -53,15 +58,9 @@ function find(words: string, chains: readonly ChainFacts[], guides: readonly Gui
           title: `Referendum ${number} of ${relayName(relay)}`,
           kind: 'Governance',
         }))),
-    ...(/^[1-9A-HJ-NP-Za-km-z]{40,60}$|^0x[0-9a-fA-F]{40}$/.test(words)
-      ? [
-          {
-            href: `/contracts?${String(new URLSearchParams({ contract_address: words }))}`,
-            title: words,
-            kind: 'Contract',
-          },
-        ]
-      : []),
+    ...contractLists
+      .filter(({ pattern }) => pattern.test(words))
+      .map(({ path, kind }) => ({ href: `${path}?addresses=${words}`, title: words, kind })),
     ...SITE_NAVIGATION.filter(({ label }) => has(label)).map(({ href, label }) => ({
       href,
       title: label,

@@ -280,12 +280,23 @@ describe('the pages of the metrics', () => {
     },
   );
 
-  it('find chains, referenda and metrics by one search', async () => {
+  it('find chains, referenda, contracts and metrics by one search', async () => {
     expect((await get('/search?q=asset hub polkadot')).body).toContain('href="/chains/asset-hub-polkadot"');
     expect((await get('/search?q=%23123')).body).toContain('href="/governance/referenda/polkadot/123"');
     expect((await get('/search?q=staking rewards')).body).toContain(
       'href="/charts/daily-staking-rewards"><b>Staking rewards</b> <span>Staking</span><small>Staking and pool rewards',
     );
+    for (const [address, list] of [
+      ['0x00000000000000000000000000000000000000aa', '/contracts'],
+      ['5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY', '/contracts/codes'],
+    ]) {
+      const link = `${list}?addresses=${address}`;
+      expect((await get(`/search?q=${address}`)).body).toContain(`href="${link}"`);
+      const { statusCode, body } = await get(link);
+      expect(statusCode).toBe(200);
+      // The filter of the list has taken it.
+      expect(body).toContain(`value="${address}"`);
+    }
     expect((await get('/search?q=<script>')).body).toContain('No results match all of these words');
   });
 
