@@ -13,6 +13,7 @@ import type { MessageSender, SendOutcome } from '../messages/send.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { NotificationChannel } from '../model/oncall-tables.ts';
 import type { Project } from '../model/tables.ts';
+import { escalationLock } from '../oncall/policies.ts';
 import { changedSettings, type DestinationSettings, SETTING_FIELDS } from './destination-settings.ts';
 import { requireWithinLimit } from './message-limit.ts';
 import { changedTemplate, type TemplateChanges, templateOf } from './template-changes.ts';
@@ -158,9 +159,10 @@ export class Channels {
     });
   }
 
+  /** Shares the lock of policies, so none can choose a channel that is being deleted. */
   async delete(projectId: string, id: string): Promise<void> {
-    const { records, policiesUsing, clock } = this.#deps;
-    await this.#withLock(projectId, async () => {
+    const { records, locks, policiesUsing, clock } = this.#deps;
+    await locks.run(escalationLock(projectId), async () => {
       const channel = await this.get(projectId, id);
       const policies = await policiesUsing(projectId, id);
       if (policies.length > 0)

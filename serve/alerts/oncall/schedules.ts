@@ -12,6 +12,7 @@ import { timeZoneName } from './first-instant.ts';
 import { gapsBetween, onCallAt, type ScheduleData, type Shift, shiftsBetween } from './on-call.ts';
 import { OnCallMembers } from './on-call-members.ts';
 import { Overrides } from './overrides.ts';
+import { escalationLock } from './policies.ts';
 import { type PersonChange, personChanges } from './preview.ts';
 import {
   type Rotation,
@@ -149,16 +150,19 @@ export class Schedules {
   }
 
   /** A schedule that a policy uses cannot be deleted. */
-  async delete(projectId: string, id: string, author: string): Promise<void> {
-    const schedule = await this.get(projectId, id);
-    const policies = await this.#policiesUsing(projectId, id);
-    if (policies.length > 0) {
-      throw new RequestRefused(
-        'conflict',
-        `Escalation policies use this schedule: ${policies.join(', ')}. Remove it from them first.`,
-      );
-    }
-    await this.#change(schedule, { deleted_ms: this.#clock.now(), author_id: author });
+  /** Shares the lock of policies, so none can choose a schedule that is being deleted. */
+  delete(projectId: string, id: string, author: string): Promise<void> {
+    return this.#locks.run(escalationLock(projectId), async () => {
+      const schedule = await this.get(projectId, id);
+      const policies = await this.#policiesUsing(projectId, id);
+      if (policies.length > 0) {
+        throw new RequestRefused(
+          'conflict',
+          `Escalation policies use this schedule: ${policies.join(', ')}. Remove it from them first.`,
+        );
+      }
+      await this.#change(schedule, { deleted_ms: this.#clock.now(), author_id: author });
+    });
   }
 
   async rotations({ id }: OncallSchedule): Promise<readonly Rotation[]> {
