@@ -209,9 +209,9 @@ describe('the order of checks', () => {
     ['what Prometheus sends to Alertmanager', [ofPrometheus, ofPrometheus], /alertmanagers.*webhook_configs/],
     ['what only has labels', [{ labels: {} }], /alertmanagers.*webhook_configs/],
     ['what has them in one item', [1, ofPrometheus], /alertmanagers.*webhook_configs/],
-    ['a list of generic alerts', [{ title: 'a' }, { title: 'b' }], /in a request of its own/],
-    ['a list of texts', ['labels'], /in a request of its own/],
-    ['an empty list', [], /in a request of its own/],
+    ['a list of generic alerts', [{ title: 'a' }, { title: 'b' }], /in its own request/],
+    ['a list of texts', ['labels'], /in its own request/],
+    ['an empty list', [], /in its own request/],
     ['a text', 'labels', /object\.$/],
     ['null', null, /object\.$/],
   ])('%s is 422 with what to do, at both addresses', async (_what, body, told) => {
