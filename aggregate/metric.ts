@@ -225,7 +225,7 @@ const isTimeIn = (columns: Readonly<Record<string, string>>) => (name: string) =
   /^Date/.test(columns[name] ?? '');
 
 /** The condition that rows have their period in a window. */
-export const isWithin = (period: string, { from, until }: Window): Sql =>
+const isWithin = (period: string, { from, until }: Window): Sql =>
   sql`${ident(period)} >= ${from} AND ${ident(period)} < ${until}`;
 
 /**

@@ -77,13 +77,14 @@ describe('the house', () => {
   test('values and types are exported for another file', () => {
     const declaration =
       /^export\s+(?:async\s+)?(?:const|let|function\*?|class|enum|type|interface)\s+([\w$]+)/gm;
-    const namedIn = new Map<string, number>();
-    for (const { text } of all) {
-      for (const word of new Set(text.match(/[\w$]+/g))) namedIn.set(word, (namedIn.get(word) ?? 0) + 1);
+    const importers = new Map<string, Set<string>>();
+    for (const { text, imports } of all) {
+      const words = text.match(/[\w$]+/g) ?? [];
+      for (const path of imports) importers.set(path, new Set([...(importers.get(path) ?? []), ...words]));
     }
     const alone = product.flatMap(({ path, text }) =>
       [...text.matchAll(declaration)].flatMap(([, name = '']) =>
-        namedIn.get(name) === 1 ? [`${path}: ${name}`] : [],
+        importers.get(path)?.has(name) ? [] : [`${path}: ${name}`],
       ),
     );
     expect(alone).toEqual([]);

@@ -17,7 +17,7 @@ interface QueuedJob extends Job<unknown> {
   readonly attempts: number;
 }
 
-export interface AttemptOptions {
+interface AttemptOptions {
   readonly attempts: number;
   /** Wait before the second attempt; it doubles with each further one. */
   readonly backoffMs: number;

@@ -4,7 +4,7 @@ import { base58 } from '@scure/base';
 // An account is compared by its key, written as lowercase 0x hex: 32 bytes, or 20 on chains with
 // Ethereum accounts. Its printed form depends on the chain and is made only when it is served.
 
-export type Address = { key: string; prefix: number | null };
+type Address = { key: string; prefix: number | null };
 
 /** The largest prefix of two bytes. */
 export const SS58_PREFIX_MAX = 16_383;

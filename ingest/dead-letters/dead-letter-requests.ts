@@ -27,7 +27,7 @@ export const deadLetterRequest = z.object({
 });
 export type DeadLetterRequest = z.input<typeof deadLetterRequest>;
 
-export interface StoredDeadLetter {
+interface StoredDeadLetter {
   readonly id: string;
   readonly topic: string;
   readonly origin: string;

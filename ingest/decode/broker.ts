@@ -7,7 +7,7 @@ import { type EVENT_FIELDS, type FieldKind, fieldsOfEvent, type KnownEvent } fro
 
 /** A region: timeslices from `begin` on a core. The mask selects some of the 80 parts of the core. */
 export type RegionId = { begin: number; core: number; mask: string };
-export type Assignment = { task: number } | 'Pool' | 'Idle';
+type Assignment = { task: number } | 'Pool' | 'Idle';
 export type Workload = { mask: string; assignment: Assignment }[];
 
 type Data = readonly string[];

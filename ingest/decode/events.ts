@@ -3,7 +3,7 @@ import { byPosition } from './event-data.ts';
 import { asRecord, methodNames, palletName, pascalCase } from './names.ts';
 
 /** An event of one extrinsic; its data by position. */
-export type Event = { name: string; data: readonly unknown[] };
+type Event = { name: string; data: readonly unknown[] };
 
 export function eventsOf(extrinsic: Record<string, unknown>): Event[] {
   const { events } = extrinsic;

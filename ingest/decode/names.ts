@@ -13,7 +13,7 @@ export function palletName(raw: string): string {
   return renamed.get(name) ?? name;
 }
 
-export function lowerCamel(raw: string): string {
+function lowerCamel(raw: string): string {
   if (/^[a-z][A-Za-z0-9]*$/.test(raw)) return raw; // as Sidecar writes nearly all of them
   // The letter is optional, so a long run of separators is matched once.
   const joined = raw.replace(/[_\s-]+([A-Za-z0-9]?)/g, (all, first: string) => first.toUpperCase() || all);

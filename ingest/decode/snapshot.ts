@@ -181,7 +181,7 @@ type SnapshotOf<Kind extends SnapshotKind> = Omit<z.output<typeof envelope>, 'ki
   kind: Kind;
   payload: Payloads[Kind];
 };
-export type Snapshot = { [Kind in SnapshotKind]: SnapshotOf<Kind> }[SnapshotKind];
+type Snapshot = { [Kind in SnapshotKind]: SnapshotOf<Kind> }[SnapshotKind];
 type ParsedSnapshot = { ok: true; snapshot: Snapshot } | { ok: false; reason: string };
 
 /** Accepts or refuses a snapshot as a whole. The caller resolves the chain name. */

@@ -14,7 +14,7 @@ export interface LoadedBlock extends ChainHeight {
   readonly content: bigint;
 }
 
-export interface StoredHeights {
+interface StoredHeights {
   readonly areNew: boolean;
   /** Content hashes of completely stored blocks, by `heightKey`. */
   readonly contents: ReadonlyMap<string, bigint>;

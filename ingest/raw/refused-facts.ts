@@ -4,7 +4,7 @@ import { type ChainKey, ofChain } from './canonical.ts';
 import { blocks, loadedBlocks, refusedFacts } from './tables.ts';
 
 /** A fact that a decoder refused; its block is stored. */
-export interface RefusedFact {
+interface RefusedFact {
   readonly relay_chain: string;
   readonly chain: string;
   readonly number: number;

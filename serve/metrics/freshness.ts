@@ -29,7 +29,7 @@ export interface ChainFacts {
 }
 
 /** The aggregator's view of loaded data that are not yet computed. */
-export type Computation = Pick<Aggregator, 'dataToken' | 'pending' | 'chainsAsOf'>;
+type Computation = Pick<Aggregator, 'dataToken' | 'pending' | 'chainsAsOf'>;
 
 /** Headers, and the time range in milliseconds in which they are valid. */
 interface MadeHeaders {

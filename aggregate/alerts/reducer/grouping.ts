@@ -14,7 +14,7 @@ import type { CountedDelivery } from './project-state.ts';
 
 // The rules of grouping: pure functions of an alert, an event and its time.
 
-export interface Occurrence {
+interface Occurrence {
   readonly item: AlertItem;
   readonly at: number;
   /** Counted for items that create no alert. One object for all items of a delivery, because a million are in memory. */

@@ -46,7 +46,7 @@ const passedOn = {
   recovered_receiver: 'String',
 };
 
-export const extrinsicsIn = landingTable({
+const extrinsicsIn = landingTable({
   name: 'extrinsics_in',
   doc: 'Extrinsics of the blocks, as their source spells them.',
   columns: {

@@ -17,7 +17,7 @@ export interface CheckGap {
 }
 
 /** The beats of an integration at a check. */
-export interface Watch {
+interface Watch {
   readonly watched: readonly HeartbeatRow[];
   /** Those whose watch ends with this check. */
   readonly ended: readonly HeartbeatRow[];

@@ -46,7 +46,7 @@ class DataContext extends mustache.Context {
   }
 }
 
-export interface Rendered {
+interface Rendered {
   readonly text: string;
   /** True if a limit stopped the rendering. */
   readonly isCut: boolean;

@@ -15,7 +15,7 @@ const LINES_USUAL = 6;
 export type ChainId = `${string}/${string}`;
 
 /** The selection in a URL: chains, as `RELAY/CHAIN` or `CHAIN`, and parts. */
-export interface Named {
+interface Named {
   readonly chains: readonly string[];
   readonly parts: readonly string[];
 }

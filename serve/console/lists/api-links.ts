@@ -26,7 +26,7 @@ export function apiLinks({ source, values, order, origin }: SameRowsOf): Html {
 }
 
 /** The API URL with these filters. */
-export function callOf(
+function callOf(
   { endpoint }: ListSource,
   values: SameRowsOf['values'],
   order: OrderDirection | undefined,

@@ -109,7 +109,7 @@ export function moment(iso: string): Html {
 }
 
 /** An address or hash. CSS hides its middle, so copying and screen readers get all of it. */
-export function shortened(text: string): Html {
+function shortened(text: string): Html {
   const plain = plainText(text);
   if (plain.length <= KEPT_START + KEPT_END) return html`<code>${plain}</code>`;
   const [from, to] = [KEPT_START, plain.length - KEPT_END];

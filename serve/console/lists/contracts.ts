@@ -81,7 +81,7 @@ export const contractTransactions: ListPage = {
   empty: `No transaction of a contract is stored yet. ${ON_ASSET_HUB}`,
 };
 
-export const codes: ListPage = {
+const codes: ListPage = {
   path: '/contracts/codes',
   tab: 'Codes',
   title: 'Contract codes',

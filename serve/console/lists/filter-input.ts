@@ -20,7 +20,7 @@ export interface FilterInput {
 }
 
 /** Whether a parameter is repeatable. */
-export const isList = ({ schema }: Parameter): boolean => schema instanceof z.ZodArray;
+const isList = ({ schema }: Parameter): boolean => schema instanceof z.ZodArray;
 
 /** Validates form fields by the rules of the API. Ignores empty and unknown fields. */
 export function readFilters(

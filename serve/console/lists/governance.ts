@@ -53,7 +53,7 @@ export const votes: ListPage = {
   empty: 'No vote is stored yet. Votes come with the blocks of a relay chain and of its asset hub.',
 };
 
-export const treasury: ListPage = {
+const treasury: ListPage = {
   path: '/governance/treasury',
   tab: 'Treasury',
   title: 'Treasury balances',

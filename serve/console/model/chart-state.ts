@@ -6,7 +6,7 @@ export const PERIODS = ['day', 'week', 'month'] as const;
 export type Period = (typeof PERIODS)[number];
 
 /** Drawing styles: lines, stacked areas, or shares of the sum. */
-export const STYLES = ['lines', 'stacked', 'share'] as const;
+const STYLES = ['lines', 'stacked', 'share'] as const;
 export type ChartStyle = (typeof STYLES)[number];
 
 /** Ranges that end today; `all` starts with the first stored day. */

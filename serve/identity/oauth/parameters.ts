@@ -14,7 +14,7 @@ const BODY_ONLY = [
 ];
 
 /** Far more than any request needs. */
-export const BODY_BYTES_MAX = 64 * 1024;
+const BODY_BYTES_MAX = 64 * 1024;
 const VALUE_CHARACTERS_MAX = 8 * 1024;
 
 /** Makes the scope accept form-encoded bodies and refuse all others with `invalid_request`. */

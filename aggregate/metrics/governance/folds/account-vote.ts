@@ -16,7 +16,7 @@ export type AccountVote =
   | { readonly type: 'SplitAbstain'; readonly aye: bigint; readonly nay: bigint; readonly abstain: bigint };
 
 /** The part of a vote on one side. */
-export interface VotePart {
+interface VotePart {
   readonly direction: Direction;
   readonly conviction: Conviction;
   /** Before conviction, in planck. */

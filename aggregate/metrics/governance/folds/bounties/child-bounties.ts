@@ -11,7 +11,7 @@ export const CHILD_STATUSES = [
   'Claimed',
   'Canceled',
 ] as const;
-export type ChildStatus = (typeof CHILD_STATUSES)[number];
+type ChildStatus = (typeof CHILD_STATUSES)[number];
 
 export interface ChildBounty {
   /** Its newest id among the child bounties of its parent. */
