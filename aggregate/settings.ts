@@ -3,7 +3,7 @@ import { integerSetting } from '../infra/config/setting-types.ts';
 
 export const aggregateSettings = {
   WORK_CONCURRENCY: integerSetting(2, 1, 256).describe(
-    'windows that a work process computes at the same time; windows of the last three days have as many slots of their own',
+    'windows that a `work` process computes at the same time; it can compute as many more if they are of the last three days',
   ),
 };
 

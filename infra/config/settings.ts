@@ -24,7 +24,9 @@ export const portSettings = {
   READER_CONNECTIONS: integerSetting(6, 1, 64).describe(
     'concurrent queries of the API and the pages; one caller gets at most half of them',
   ),
-  STORE_MEMORY_BYTES: integerSetting(2 ** 31, 2 ** 28).describe('memory limit of the engine'),
+  STORE_MEMORY_BYTES: integerSetting(2 ** 31, 2 ** 28).describe(
+    'memory limit of chDB in the embedded profile; in both profiles a part of it limits a query of `sql` and `export-raw`',
+  ),
   DISK_FREE_BYTES_MIN: integerSetting(64 * 2 ** 20).describe(
     'minimum of free bytes on the disk of the store; below it the process is not ready',
   ),

@@ -51,7 +51,7 @@ export const distributedSettings = {
     'replication factor of a new topic; use 3 with three or more brokers',
   ),
   KAFKA_RETENTION_HOURS: integerSetting(168, 1).describe(
-    'retention of a new topic, in hours; an existing topic needs at least this or 24 hours, whichever is less',
+    'retention of a new topic, in hours; an existing topic is refused if its retention is below this and below 24 hours',
   ),
   KAFKA_MESSAGE_BYTES: integerSetting(8 * 2 ** 20, 8 * 2 ** 20, 2 ** 30).describe(
     'largest message of a topic, in bytes',

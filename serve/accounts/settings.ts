@@ -57,7 +57,7 @@ export const identityBounds = {
   SIGN_IN_WAITING_MAX: 256,
   /** Wallet challenges per address and minute; 0 = no limit. */
   WALLET_CHALLENGES_PER_MINUTE: 60,
-  /** Seconds for which another process may still accept a revoked API key; 0 reads the store each time. */
+  /** Seconds for which the metrics API of another process may still accept a revoked key or token; 0 reads the store each time. */
   KEY_CACHE_SECONDS: 5,
   /** Invalid keys, tokens and sessions per address and minute; above it invalid ones get 429; 0 = no limit. */
   FAILED_KEYS_PER_MINUTE: 300,

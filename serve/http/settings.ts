@@ -53,7 +53,7 @@ export const httpSettings = {
     .min(1)
     .default('127.0.0.1')
     .describe(
-      'address on which every process of the distributed profile answers /health, and one without the role `serve` also /metrics',
+      'address on which every process of the distributed profile answers /health; processes without the role `serve` also answer /metrics on it',
     ),
   OPERATOR_PORT: integerSetting(9464, 0, 65_535).describe('port on OPERATOR_HOST; 0 picks a free one'),
   REVISION: z

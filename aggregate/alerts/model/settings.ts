@@ -13,7 +13,7 @@ const PAGES_DAYS_MIN = LINK_HOURS_MAX / 24 + 1;
 export const alertSettings = {
   ALERT_BODY_BYTES_MAX: integerSetting(2 ** 20, 1024, 2 ** 26).describe('largest body of an alert request'),
   ALERT_RETRY_WINDOW_SECONDS: integerSetting(60, 0, 86_400).describe(
-    'seconds within which a repeated delivery counts as a retry, not as a new event',
+    'seconds within which a repeated delivery in the Prometheus format counts as a retry, not as a new event',
   ),
   ALERT_CACHE_BYTES: integerSetting(256 * 2 ** 20, 0).describe(
     'bytes of memory for unresolved alerts and recent deliveries of all projects; the rest is read from the store',
@@ -22,7 +22,7 @@ export const alertSettings = {
     'whether webhooks and on-call links may use private addresses',
   ),
   PAGE_UNREACHED_SECONDS: integerSetting(120, 10, 3600).describe(
-    'seconds after which a step of a page counts as having reached nobody if no provider has accepted its messages',
+    'seconds after which an escalation continues with its next step if no provider has accepted a message of the current step',
   ),
   PAGE_GIVE_UP_HOURS: integerSetting(4, 1, 168).describe(
     'hours after which sending a message of a page is no longer retried',
@@ -31,14 +31,14 @@ export const alertSettings = {
     'hours for which the link in a message can acknowledge its alerts',
   ),
   PAGE_BUNDLE_SECONDS: integerSetting(60, 0, 600).describe(
-    'seconds after a message to a person during which further alerts are collected for the next message; at most 10 for channels',
+    'seconds after a message to a person during which further alerts are collected for the next message; for a channel at most 10 seconds',
   ),
   PAGE_FALLBACK_EMAIL: z
     .string()
     .regex(/^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/, 'expected an email address')
     .optional()
     .describe(
-      'email address that is notified, with the Owners and Maintainers, when an escalation reached nobody',
+      'email address that is notified, with the Owners and Maintainers, when an escalation ends because nobody was reached or nobody acknowledged',
     ),
   PAGING_HEARTBEAT_URL: z
     .url({ protocol: /^https?$/, message: 'expected an http or https address' })
@@ -47,7 +47,7 @@ export const alertSettings = {
       "URL that gets an empty POST each minute while the pager works, from one process of the deployment; use a dead man's switch service that alerts you when the requests stop",
     ),
   RETENTION_ALERT_EVENTS_DAYS: retentionDays(ALERT_EVENTS_DAYS_MIN).describe(
-    `delete the events and user actions of resolved alerts after this many whole days, at least ${ALERT_EVENTS_DAYS_MIN}; the alerts stay but can no longer be replayed; 0 keeps all`,
+    `delete the events and user actions of resolved alerts after this many whole days, at least ${ALERT_EVENTS_DAYS_MIN}; the alerts stay, but \`alerts replay\` then skips their project; 0 keeps all`,
   ),
   RETENTION_PAGES_DAYS: retentionDays(PAGES_DAYS_MIN, 400).describe(
     `delete closed pages, with their messages and their log, after this many whole days, at least ${PAGES_DAYS_MIN}; 0 keeps all`,

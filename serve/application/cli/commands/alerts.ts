@@ -12,7 +12,7 @@ interface ReplayOptions {
 
 export const alertsReplay = command<[], ReplayOptions>({
   name: 'alerts replay',
-  description: 'regroup every accepted delivery with the current rules and settings',
+  description: 'group every accepted delivery again with the current settings of the server',
   args: (command) =>
     jsonOption(
       command
@@ -22,8 +22,8 @@ export const alertsReplay = command<[], ReplayOptions>({
           parseWhole(text),
         ]),
     ),
-  help: `The server stores every delivery unchanged, together with the integration settings of that time. A replay groups the
-stored deliveries again: run it after you change ALERT_RETRY_WINDOW_SECONDS, or after an upgrade that parses payloads
+  help: `The server stores every delivery unchanged, with the mapping and rules that its integration had then. A replay groups the
+stored deliveries again by these: run it after you change ALERT_RETRY_WINDOW_SECONDS, or after an upgrade that parses payloads
 differently. Actions of users on alerts are kept. New alerts of a project wait until its replay ends.
 
 If a server runs on DATA_DIR, the replay runs there, with the settings of that server. With PROFILE=distributed the replay

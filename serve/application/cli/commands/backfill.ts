@@ -85,9 +85,9 @@ Examples:
   chain-metrics backfill --node wss://127.0.0.1:9944 --snapshots --from 2026-01-01 --to 2026-01-31
   chain-metrics backfill --sources sources.yaml
 
---snapshots reads the state at the last block of each UTC day, newest day first: staking, validators, issuance, treasury,
-delegations and tracks (from the chain that has them on that day), stable coins and contracts of asset hubs, the sale of
-coretime chains, the number of accounts, and new ids of child bounties. Stored days are skipped. Old days need an archive
+--snapshots reads the state at the last block of each UTC day, newest day first. All chains: the number of accounts. The
+chain that has them on that day: staking, validators, issuance, treasury, delegations and tracks. Asset hubs: stable coins
+and contracts. Coretime chains: the sale. Once for each network: the new ids of child bounties. Stored days are skipped. Old days need an archive
 node; \`gaps\` lists the snapshots that a node could not provide, with the reason.
 
 Nodes are used in the order of the options, then the Sidecar of --url. A node is recognized by the first block of its chain.

@@ -26,7 +26,7 @@ export const follow = command<[], FollowOptions>({
     sourcesOption(sourceOptions(command), ['from'])
       .option(
         '--from <height>',
-        'first height; default: the one after the highest finalized block',
+        'first height; default: the first one missing among the last 64 stored heights, or the one after them',
         parseWhole,
       )
       .option('--best', 'also ingest blocks that are not finalized; reorganizations replace them')
@@ -37,13 +37,13 @@ export const follow = command<[], FollowOptions>({
       )
       .option(
         '--poll-ms <milliseconds>',
-        'interval at which the head is requested; default: half the block time of the chain, at most 2000',
+        'interval at which the head is requested; default: half the block time of the chain, at least 250 and at most 2000',
         parseWithin(10, HOUR_MS),
       )
       .option('--json', 'print each event as a line of JSON'),
   help: `If the service is unavailable, the command retries until it answers. On an empty data directory it starts at the finalized
-head; use \`chain-metrics backfill\` for earlier blocks. SIGTERM or Ctrl-C stops it. The same command continues after the
-highest finalized block. If a server runs on DATA_DIR, it loads the blocks.
+head; use \`chain-metrics backfill\` for earlier blocks. SIGTERM or Ctrl-C stops it. The same command continues, and
+first fetches heights that are missing among the last 64 stored ones. If a server runs on DATA_DIR, it loads the blocks.
 
 From a node, --snapshots reads all kinds of state at the last block of each UTC day, and once at the start; \`gaps\` lists the
 kinds that the node could not provide. From a Sidecar it reads, at the finalized head, validator_set and issuance (chains

@@ -11,7 +11,8 @@ processes with MIGRATE_ON_START=false: they are alive, but not ready until the m
 migrations at once is safe. Before the migration, \`load\` and \`work\` processes of other versions exit; restarted ones wait
 for their schema. Servers keep answering.
 
-The command also reverts the migration of another version, unless it changed tables that cannot be computed again.
+Run by an earlier version, the command brings back the tables of this version, unless the later version added a numbered
+migration of tables that cannot be computed again. Then it fails and changes nothing.
 
 Examples:
   chain-metrics migrate

@@ -16,7 +16,7 @@ export const rebuild = command<[metrics: string[]], { from?: string; until?: str
         .option('--from <date>', 'first day, YYYY-MM-DD', parseDay)
         .option('--until <date>', 'last day, inclusive, YYYY-MM-DD', parseDay),
     ),
-  help: `Run it only after a manual repair: the server recomputes automatically what late or replaced data change. Days that depend
+  help: `Run it only after a manual repair: late or replaced data are recomputed automatically. Days that depend
 on a rebuilt day, such as the 30 days of a rolling sum, are recomputed too.
 
 Examples:

@@ -58,9 +58,9 @@ export const start = command<[], StartOptions>({
   HOST=0.0.0.0 PORT=8080 chain-metrics start   accept requests of other machines
   PROFILE=distributed chain-metrics start --role load work
 
-The data directory is marked permanently as demo data: every response and every page of metrics says that they are made up.
-Each start with --demo adds the days since the last start. Demo data can be loaded only into an empty directory or beside
-the sample, and no other data can be added to them.
+--demo marks the data directory permanently: every public page, and a header of every response, says that the data are
+made up. Each start with --demo adds the days since the last start. Demo data can be loaded only into an empty directory or
+beside the sample, and no other data can be added to them.
 
 --node and --sources (\`chain-metrics help backfill\`) follow chains in addition to FOLLOW, with FOLLOW_BEST and
 FOLLOW_SNAPSHOTS. Pass them to only one process.
