@@ -58,14 +58,14 @@ describe('calls', () => {
 
 describe('a block', () => {
   test.each([
-    ['an extrinsic without an outcome', { events: '0x00' }, /extrinsic 0: it has 0 outcomes/],
-    ['no events', { events: null }, /extrinsic 0: it has 0 outcomes/],
+    ['an extrinsic without an outcome', { events: '0x00' }, /extrinsic 0: its events have 0 outcomes/],
+    ['no events', { events: null }, /extrinsic 0: its events have 0 outcomes/],
     [
       'two outcomes',
       { extrinsics: [bare(`${REMARK}00`)], events: eventsOf(success(0), success(0)) },
-      /it has 2 outcomes/,
+      /its events have 2 outcomes/,
     ],
-    ['events cut short', { events: block.events?.slice(0, -2) ?? null }, /its events: cut short/],
+    ['events cut short', { events: block.events?.slice(0, -2) ?? null }, /its events: truncated/],
     ['events and more bytes', { events: `${block.events}00` }, /its events: 1 bytes left over/],
     [
       'an event of an extrinsic far away',
@@ -83,13 +83,13 @@ describe('a block', () => {
       { extrinsics: ['0x08ff00'], events: eventsOf(success(0)) },
       /its format is 255/,
     ],
-    ['an extrinsic that is no hex', { extrinsics: ['0x0'], events: eventsOf(success(0)) }, /no hex/],
+    ['an extrinsic that is no hex', { extrinsics: ['0x0'], events: eventsOf(success(0)) }, /not hex/],
     [
       'a log of an unknown kind',
       { header: { ...block.header, digest: { logs: ['0xff'] } } },
       /its header: a log of kind 255/,
     ],
-    ['a number that is none', { header: { ...block.header, number: 'x' } }, /no number: x/],
+    ['a number that is none', { header: { ...block.header, number: 'x' } }, /x is not a block number/],
   ] as [string, Partial<RawBlock>, RegExp][])('with %s is refused', (_name, change, reason) => {
     expect(() => decoded({ ...block, ...change })).toThrow(reason);
   });
@@ -165,7 +165,7 @@ describe('a check', () => {
     expect(checkBlock(runtime, { ...good, extrinsics: good.extrinsics.slice(1) })).toMatch(
       /its extrinsics hash to/,
     );
-    expect(checkBlock(runtime, { ...good, extrinsics: ['0x0'] })).toMatch(/no hex/);
+    expect(checkBlock(runtime, { ...good, extrinsics: ['0x0'] })).toMatch(/not hex/);
   });
 
   // The values and roots are those of conformance tests of Polkadot hosts.
@@ -193,8 +193,8 @@ describe('metadata', () => {
 
   test('that is none, or is cut short, is refused', () => {
     const metadata = recording.metadata();
-    expect(() => readRuntime(Buffer.from('hello'))).toThrow(/no metadata/);
-    expect(() => readRuntime(metadata.subarray(0, 5000))).toThrow(/cannot be read: it is cut short/);
+    expect(() => readRuntime(Buffer.from('hello'))).toThrow(/other than metadata/);
+    expect(() => readRuntime(metadata.subarray(0, 5000))).toThrow(/cannot be read: it is truncated/);
   });
 
   test('tells the prefix of addresses', () => {

@@ -73,7 +73,7 @@ describe('odd bytes', () => {
   test('that announce more elements than there are bytes are refused at once', () => {
     const runtime = readRuntime(new Recording('coretime-westend').metadata());
     expect(() => runtime.events.readBlock(new Cursor(Buffer.from('feffffff00', 'hex')), 0)).toThrow(
-      /cut short/,
+      /truncated/,
     );
   });
 });
