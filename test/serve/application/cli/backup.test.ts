@@ -174,7 +174,7 @@ it('restores nothing of a backup that is damaged, newer or unfinished, or over d
   expect(again.code).toBe(2);
   const nowhere = await runHere(['backup', '/dev/null/backup'], env);
   expect(nowhere.stderr).toMatch(
-    /\/dev\/null\/backup cannot be written: ENOTDIR.*; make room, or name another place/,
+    /\/dev\/null\/backup cannot be written: ENOTDIR.*; free space, or choose another place/,
   );
   expect([nowhere.code, nowhere.stderr.includes('DATA_DIR')]).toEqual([1, false]);
 });

@@ -78,7 +78,7 @@ it('says what to do where the packages are not installed', () => {
   const { status, stderr } = spawnSync(join(copy, 'chain-metrics'), ['doctor'], { encoding: 'utf8' });
   expect([status, stderr]).toEqual([
     1,
-    'chain-metrics: the packages that it needs are not installed; run `npm ci` first\n',
+    'chain-metrics: dependencies are not installed; run `npm ci` first\n',
   ]);
 });
 
@@ -122,7 +122,7 @@ it('a directory that holds things of others is left as it is, with a warning', a
   chmodSync(directory, 0o755);
   const { child, said } = await started(BIN, ['start'], directory);
   expect(modeOf(directory)).toBe('755');
-  expect(said.out).toContain('also holds notes.txt: set DATA_DIR to a directory of its own');
+  expect(said.out).toContain('also holds notes.txt: set DATA_DIR to a separate directory');
   child.kill('SIGTERM');
   await ended(child);
 });

@@ -115,7 +115,7 @@ it('loads several chains beside one whose source is dead, is killed, goes on, an
     expect.stringMatching(/^price +DOT +coingecko +1$/),
     expect.stringMatching(/^polkadot: its genesis block was not compared/),
     expect.stringMatching(/^asset-hub-polkadot: its genesis block was not compared/),
-    expect.stringMatching(/^coretime-polkadot: http:\/\/127.0.0.1:9 answers neither .* cannot be reached/),
+    expect.stringMatching(/^coretime-polkadot: http:\/\/127.0.0.1:9 is neither .* cannot be reached/),
     expect.stringMatching(/gaps` for missing data and .*dead-letters list` for refused input$/),
     expect.stringMatching(/^in .*, metrics included$/),
   ]);
@@ -153,7 +153,7 @@ it('loads several chains beside one whose source is dead, is killed, goes on, an
     { chain: 'asset-hub-polkadot', blocks: 0, refused: 0, missing: 0, failures: [] },
   ]);
   expect(linesOf(dry.stdout)).toEqual([
-    expect.stringMatching(/^coretime-polkadot: http:\/\/127.0.0.1:9 answers neither/),
+    expect.stringMatching(/^coretime-polkadot: http:\/\/127.0.0.1:9 is neither/),
     expect.stringMatching(/^0 blocks of polkadot missing between \d+ and \d+$/),
     expect.stringMatching(/^0 blocks of asset-hub-polkadot missing between \d+ and \d+$/),
     expect.stringMatching(/^value/),
@@ -196,7 +196,7 @@ it('follows several chains and a feed, and another source of a chain in place of
   expect(await ended).toBe(0);
   const texts = linesOf(said).map((line) => JSON.parse(line).text);
   for (const text of [
-    /^polkadot: stopped following this service: http:\/\/127.0.0.1:9 answers neither/,
+    /^polkadot: stopped following this service: http:\/\/127.0.0.1:9 is neither/,
     /^polkadot: following polkadot at http/,
     /^asset-hub-polkadot: following asset-hub-polkadot at http/,
     /^kusama: not followed: .* serves the runtime statemint/,
