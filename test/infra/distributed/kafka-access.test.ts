@@ -105,7 +105,7 @@ describe('a user that may not create topics', () => {
     const refusal = open(mtls());
     await expect(refusal).rejects.toMatchObject({ code: 'service_refused' });
     await expect(refusal).rejects.toThrow(
-      /^Kafka has no topic chain.blocks.v1 \(partitions: 12\) and chain.blocks.v1.dlq \(partitions: 1\).*retention.ms=/,
+      /^KAFKA_USER can neither see nor create the topic chain.blocks.v1 \(partitions: 12\) and chain.blocks.v1.dlq \(partitions: 1\).*retention.ms=/,
     );
     const configEntries = [{ name: 'max.message.bytes', value: '9000000' }];
     const topics = [TOPIC, `${TOPIC}.dlq`].map((topic) => ({ topic, numPartitions: 2, configEntries }));

@@ -145,7 +145,7 @@ describe('topics', () => {
     expect((await settings()).topics).toEqual([TOPIC]);
     const reply = await send(amazon.message({ TopicArn: other }));
     expect(reply.status).toBe(403);
-    expect(reply.body.message).toContain('does not take this topic');
+    expect(reply.body.message).toContain('does not accept this topic');
     expect(await alerts()).toHaveLength(1);
   });
 

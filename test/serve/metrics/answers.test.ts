@@ -128,7 +128,7 @@ describe('many values of one parameter', () => {
       detail: [
         {
           loc: ['query', 'addresses'],
-          msg: 'more than 1000 values: ask for them in several requests',
+          msg: 'more than 1000 values: split them over several requests',
           input: '10000 values',
         },
       ],
