@@ -44,7 +44,7 @@ it('warns of blocks of another chain once, tells operators of them, and forgets 
   expect(others).toEqual([]);
   expect(told).toMatchObject({
     state: 'warning',
-    text: expect.stringMatching(/: \d+ addresses of kusama with prefix 0, that of polkadot, and not 2$/),
+    text: expect.stringMatching(/: \d+ addresses of kusama with prefix 0, that of polkadot instead of 2$/),
   });
 
   const third = fileOf('kusama-3.ndjson.gz', polkadot.slice(8));
@@ -59,7 +59,7 @@ it('warns of blocks of another chain once, tells operators of them, and forgets 
   expect(stdout).toContain(`${polkadot.length} blocks`);
   const right = fileOf('kusama.ndjson.gz', recorded('kusama'));
   expect((await run(['ingest', right], { env })).stderr).not.toContain('WARNING');
-  expect(await addresses()).toMatchObject([{ state: 'ok', text: 'they have the prefix of their chain' }]);
+  expect(await addresses()).toMatchObject([{ state: 'ok', text: 'all have the prefix of their chain' }]);
   const counted = await run(['sql', 'SELECT count() AS n FROM blocks', '--format', 'ndjson'], { env });
   expect(JSON.parse(counted.stdout)).toEqual({ n: recorded('kusama').length });
 });
