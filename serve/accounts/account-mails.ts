@@ -140,7 +140,7 @@ export class AccountMails {
     return withTimeout(ANSWER_MS_MAX, this.#queue.add<Job>(QUEUE, { id, data: { id } }));
   }
 
-  /** Keeps a mail that was requested again meanwhile. */
+  /** Expires a mail, unless it was requested again meanwhile. */
   #end({ id, version }: WaitingMail): Promise<void> {
     return this.#waiting.change(id, (row) =>
       row?.version === version
@@ -150,7 +150,7 @@ export class AccountMails {
   }
 }
 
-/** `id` is the id of the row. */
+/** A job of the queue; `id` is the id of the row. */
 interface Job {
   readonly id: string;
 }

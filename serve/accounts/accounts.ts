@@ -61,7 +61,7 @@ export interface Accounts extends RecordContext {
   readonly personalData: () => Promise<readonly PersonalData[]>;
 }
 
-/** A request fails when another process holds the lock of a record for longer. */
+/** A request fails if another process holds the lock of a record for longer than `waitMsMax`. */
 const RECORD_LOCKS = { ttlMs: 30_000, waitMsMax: 20_000 };
 
 /**

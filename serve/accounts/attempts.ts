@@ -15,7 +15,7 @@ interface Allowance {
   readonly seconds: number;
 }
 
-/** For one account and one caller. The limit of a day is far below `OVERALL`, so a few callers cannot exhaust that. */
+/** For one account and one caller. The limit of a day is far below `OVERALL`, so a few callers cannot exhaust `OVERALL`. */
 const BY_CALLER: readonly Allowance[] = [
   { times: 1, seconds: QUARTER_SECONDS },
   { times: 5, seconds: DAY_SECONDS },
@@ -37,7 +37,7 @@ const SHARE = 8;
 
 /**
  * Failures are counted in 64³ slots of a keyed hash, so their memory is bounded for any number of names and addresses. If
- * two share a slot by chance, the limit is still far above their few failures.
+ * two of them share a slot by chance, the limit is still far above their few failures.
  */
 const SLOT_CHARACTERS = 3;
 
@@ -84,7 +84,8 @@ export class AttemptRefused extends HttpError {
  * refused. Attempts of one caller run one after the other, so parallel guesses do not bypass the limit.
  *
  * Deliberate failures must not lock out the owner, so each caller has its own budget for each account. A browser that has
- * signed in to the account before has only that budget. An address that has is exempt from the budget of all callers.
+ * signed in to the account before has only its own budget. An address that has signed in before is exempt from the budget of
+ * all callers.
  */
 export class AttemptLimits {
   readonly #keyValue: KeyValue;
@@ -127,7 +128,7 @@ export class AttemptLimits {
     );
   }
 
-  /** Limits by address alone a check that cannot be guessed, but costs work. */
+  /** Limits a check by address only: its secret cannot be guessed, but the check costs work. */
   runByAddress<T>(what: 'wallet', address: string, check: () => Promise<T | null>): Promise<T | null> {
     return this.#counted(what, () =>
       this.#inTurn({ address, device: null }, false, () =>
@@ -209,8 +210,8 @@ export class AttemptLimits {
       return await this.#locks.run(`attempts/${keyOf(caller)}`, work);
     } finally {
       this.#total--;
-      const left = (this.#running.get(caller) ?? 1) - 1;
-      if (left > 0) this.#running.set(caller, left);
+      const remaining = (this.#running.get(caller) ?? 1) - 1;
+      if (remaining > 0) this.#running.set(caller, remaining);
       else this.#running.delete(caller);
     }
   }

@@ -13,8 +13,8 @@ interface Credential<T> {
 
 /**
  * Limits how many invalid keys, tokens and sessions an address may send. Each costs a query, and the limits of anonymous
- * callers do not apply to it. A valid credential is never refused, whatever else its address sends: above the limit, only
- * credentials that the store does not have are refused without a check.
+ * callers do not apply to it. A valid credential is never refused, whatever else its address sends: above
+ * the limit, a credential without a stored row is refused at once, and a credential with a row only if it is invalid.
  */
 export class CredentialFailures {
   readonly #limiter: Limiter | null;

@@ -7,10 +7,10 @@ import { isLocator, newLocator, type Seal } from './secrets.ts';
 import { cookieRules, isSecure } from './sessions.ts';
 import type { User } from './tables.ts';
 
-// A browser that has signed in keeps a signed cookie. It grants only a separate budget of failed attempts, which nobody else
-// can exhaust. A new password ends it, like a session.
+// A browser that has signed in keeps a signed cookie. The cookie grants only a budget of its own for failed
+// attempts, which nobody else can exhaust. A new password invalidates it.
 
-/** Users whom the cookie of one browser remembers. */
+/** Maximum of users in the cookie of a browser. */
 const USERS_MAX = 4;
 const COOKIE_SECONDS = 365 * 86_400;
 

@@ -8,15 +8,20 @@ export type NewGrant = Omit<Grant, 'version'>;
 /** A grant without a code or a token. */
 export function emptyGrant(
   kind: GrantKind,
-  of: { user_id: string; application_id?: string; scopes: readonly string[]; now: number },
+  {
+    user_id,
+    application_id = '',
+    scopes,
+    now,
+  }: { user_id: string; application_id?: string; scopes: readonly string[]; now: number },
 ): NewGrant {
   return {
     id: newLocator(),
     kind,
-    user_id: of.user_id,
-    application_id: of.application_id ?? '',
+    user_id,
+    application_id,
     name: '',
-    scopes: of.scopes,
+    scopes,
     redirect_uri: '',
     code_hash: '',
     code_challenge: '',
@@ -27,7 +32,7 @@ export function emptyGrant(
     code_expires_ms: 0,
     code_used_ms: 0,
     access_hash: '',
-    access_scopes: of.scopes,
+    access_scopes: scopes,
     access_resources: [],
     access_created_ms: 0,
     access_expires_ms: 0,
@@ -36,7 +41,7 @@ export function emptyGrant(
     previous_refresh_hash: '',
     refreshed_ms: 0,
     refresh_expires_ms: 0,
-    created_ms: of.now,
+    created_ms: now,
     revoked_ms: 0,
     expires_ms: 0,
   };
@@ -74,7 +79,10 @@ interface GrantHolder {
   readonly application: Application | null;
 }
 
-/** The user and the application of a grant; 'revoked' if one of them or the password is no longer valid. */
+/**
+ * The user and the application of a grant. 'locked' if the user is locked; 'revoked' if the user or the application is no
+ * longer valid, or if the password was changed after a password grant.
+ */
 export async function holderOf(
   accounts: Accounts,
   grant: Grant,

@@ -1,6 +1,6 @@
 import { Counter } from 'prom-client';
 
-/** The labels of what is attempted. */
+/** The label of each kind of attempt. */
 export const FACTORS = { password: 'password', 'second factor': 'second_factor', wallet: 'wallet' } as const;
 export type AttemptedFactor = keyof typeof FACTORS;
 
@@ -20,13 +20,13 @@ export const createIdentityMetrics = () => {
     }),
     tokensIssued: new Counter({
       name: 'chain_metrics_oauth_tokens_issued_total',
-      help: 'Answers of the token endpoint that gave tokens, by grant.',
+      help: 'Responses of the token endpoint that issued tokens, by grant.',
       labelNames: ['grant'],
       registers: [],
     }),
     tokensRefused: new Counter({
       name: 'chain_metrics_oauth_tokens_refused_total',
-      help: 'Requests of a grant that gave no tokens, for whatever reason.',
+      help: 'Requests to the token endpoint that failed for any reason, by grant.',
       labelNames: ['grant'],
       registers: [],
     }),

@@ -19,7 +19,7 @@ export function startAccountMaintenance(app: FastifyInstance, accounts: Accounts
   });
 }
 
-/** Deletes expired rows, and finishes deletions of accounts. Of several servers, one does it per period. */
+/** Deletes expired rows, and finishes deletions of accounts. If several servers run, only one does so in half a period. */
 export async function sweep(accounts: Accounts): Promise<void> {
   const isLeader = await accounts.keyValue.set('sweep/accounts', 'taken', {
     ttlMs: SWEEP_MS / 2,

@@ -12,9 +12,9 @@ interface PasswordChange {
 }
 
 /**
- * Sets a new password, and ends what somebody who knew the old one may have: sessions, by a new epoch; tokens of the
+ * Sets a new password, and ends the access of anybody who knew the old password: sessions, by a new epoch; tokens of the
  * password grant; and wallets, unless the user keeps them. Throws a `FieldError` if the sessions of the user have ended
- * since the user was read: of two changes that were allowed by one password or link, the second one changes nothing.
+ * since the user was read. So if one password or link allowed two changes, only the first takes effect.
  */
 export async function setPassword(
   accounts: Accounts,

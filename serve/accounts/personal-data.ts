@@ -4,8 +4,8 @@ import type { Table } from '../../infra/table.ts';
 import type { User } from './tables.ts';
 
 /**
- * Lock for marking an account as deleted, and for each change that could remove the last owner of something. So no blocker
- * arises between the check and the mark.
+ * Held while an account is checked and marked as deleted, and during each change that could remove the last owner of
+ * something. So no blocker arises between the check and the mark.
  */
 export const DELETION_LOCK = 'account-deletions';
 
@@ -37,7 +37,7 @@ export interface PersonalRows {
   readonly columns: readonly string[];
 }
 
-/** More rows than a person makes by hand. A kind that reaches it is marked in the export by `KIND_limit`. */
+/** More rows than a person creates by hand. The export marks a kind that reaches this limit by `KIND_limit`. */
 const ROWS_MAX = 100_000;
 
 /** Reads the rows of each kind, sorted by their columns. */
@@ -54,7 +54,7 @@ export async function exportRows(
   return found;
 }
 
-/** FINAL for tables that replace rows. In the others a kill can only repeat equal rows, and DISTINCT drops these. */
+/** FINAL for tables that replace rows. In other tables a kill can only repeat equal rows, which DISTINCT drops. */
 async function readRows(
   store: Pick<Store, 'rows'>,
   { table, where, columns }: PersonalRows,

@@ -9,7 +9,7 @@
  * as `PRIVATE-TOKEN: …`. A session cookie is accepted only for requests that change nothing; forms of pages are protected
  * by their token.
  *
- * A token for another resource (RFC 8707) is refused, except by endpoints that describe the token or its user.
+ * A token for another resource (RFC 8707) is refused, except by `/oauth/userinfo` and `/oauth/token/info`.
  */
 import type { FastifyRequest } from 'fastify';
 import { HttpError } from '../http/errors.ts';
@@ -50,7 +50,7 @@ export class TokenError extends HttpError {
 
 type BearerFault = 'unknown' | 'expired' | 'revoked' | 'locked' | 'for another resource';
 
-/** The tokens that an endpoint accepts: those for the API of this server, or those for any resource. */
+/** The tokens that an endpoint accepts: only tokens for the API of this server, or tokens for any resource. */
 type Audience = 'api' | 'any';
 
 const PRINCIPAL_TYPES: Partial<Record<TokenKind, Principal['by']>> = {
@@ -87,7 +87,7 @@ export function bearer(
 
 const issuerOf = ({ settings }: Accounts, request: FastifyRequest) => publicUrl(request.server, settings);
 
-/** With an `issuer`, the token must be for the API of that issuer. */
+/** If `issuer` is not null, the token must be for the API of that issuer. */
 async function findBearer(
   accounts: Accounts,
   text: string,
@@ -184,7 +184,7 @@ export async function authenticatedAccount(
     const found = text === '' ? 'unknown' : await bearer(accounts, text, request, audience);
     return typeof found === 'string' ? null : found.user.id;
   } catch (error) {
-    // The sender has sent too many invalid tokens.
+    // A 429: the sender has sent too many invalid tokens.
     if (error instanceof HttpError) return null;
     throw error;
   }

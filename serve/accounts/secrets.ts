@@ -59,7 +59,7 @@ export function isSecretOf(storedHash: string, secret: string): boolean {
   return stored.length === given.length && timingSafeEqual(stored, given);
 }
 
-/** Compares two texts in constant time for their length. */
+/** Compares two texts by their hashes, so the time does not reveal the position of a difference. */
 export function isSameText(a: string, b: string): boolean {
   return timingSafeEqual(Buffer.from(hashSecret(a)), Buffer.from(hashSecret(b)));
 }

@@ -1,6 +1,6 @@
 /**
- * Browser sessions: pages ask for theirs with `request.signedIn()` and `request.requireUser()`, which query the store
- * once per request. The cookie holds 256 random bits and the store their hash. Other origins cannot read the cookie,
+ * Browser sessions. Pages get the session with `request.signedIn()` and `request.requireUser()`, which look it up once
+ * per request. The cookie holds 256 random bits and the store their hash. Other origins cannot read the cookie,
  * and their forms are refused (`serve/pages/forms.ts`).
  */
 import { fastifyCookie } from '@fastify/cookie';
@@ -35,7 +35,7 @@ const AGENT_CHARACTERS_MAX = 200;
 
 const resolved = new WeakMap<FastifyRequest, Promise<SignedIn | null>>();
 
-/** The session of a request; null when there is none, it has ended, or it awaits the second factor. */
+/** The session of a request; null if there is none, if it has ended, or if it awaits the second factor. */
 export function sessionOf(accounts: Accounts, request: FastifyRequest): Promise<SignedIn | null> {
   const cached = resolved.get(request);
   if (cached) return cached;
@@ -66,7 +66,7 @@ async function findSession(
   const session = await accounts.failures.check(request, {
     isStored: () => accounts.sessions.has(id),
     find: () => accounts.sessions.get(id),
-    // An ended session is no failure: its browser was signed in.
+    // Ended sessions are still stored. They are no failures, since their browsers were signed in.
     isFailure: (found) => found === null,
   });
   const now = accounts.clock.now();
@@ -131,7 +131,7 @@ export async function endSession(accounts: Accounts, request: FastifyRequest): P
   await endSessionById(accounts, hashSecret(secret));
 }
 
-/** Ends a session; with `user_id`, only when it belongs to that user. Returns whether this call ended it. */
+/** Ends a session; with `user_id`, only if it belongs to that user. Returns whether this call ended it. */
 export function endSessionById(accounts: Accounts, id: string, user_id?: string): Promise<boolean> {
   return accounts.sessions.change(id, (current) => {
     const matches = current !== null && (user_id === undefined || current.user_id === user_id);

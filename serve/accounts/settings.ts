@@ -51,13 +51,16 @@ export const identitySettings = {
 
 /** Bounds that operators have no reason to change. */
 export const identityBounds = {
-  /** Failed sign-ins per typed name and browser or address in 15 minutes; five times as many in a day. */
+  /** Failed sign-ins in 15 minutes, for each typed name together with a browser or an address; in a day five times as many. */
   SIGN_IN_ATTEMPTS: 10,
-  /** Sign-ins and sign-ups that may run or wait, an eighth of them per browser or address; above it 503. */
+  /** Sign-ins and sign-ups that may run or wait; a browser or address may use an eighth of them. Above it 503. */
   SIGN_IN_WAITING_MAX: 256,
   /** Wallet challenges per address and minute; 0 = no limit. */
   WALLET_CHALLENGES_PER_MINUTE: 60,
-  /** Seconds for which the metrics API of another process may still accept a revoked key or token; 0 reads the store each time. */
+  /**
+   * Seconds for which the metrics API of another process may still accept a key or token that was revoked, or whose user
+   * was locked or application blocked; 0 = checked at each request.
+   */
   KEY_CACHE_SECONDS: 5,
   /** Invalid keys, tokens and sessions per address and minute; above it invalid ones get 429; 0 = no limit. */
   FAILED_KEYS_PER_MINUTE: 300,

@@ -15,14 +15,14 @@ export const users = storedTable({
     email_confirmed_ms: 'Int64',
     /** Argon2id in the PHC form; '' when the account has no password. */
     password_hash: 'String',
-    /** Tokens that a password obtained before are revoked. */
+    /** Tokens of the password grant that are older than this are refused. */
     password_changed_ms: 'Int64',
     /** Encrypted; '' when two-factor authentication is off. */
     totp_secret: 'String',
     /** Time step of the last accepted code, so that no code is accepted twice. */
     totp_step: 'UInt64',
     recovery_hashes: 'Array(String)',
-    /** Sessions of an earlier epoch have ended; raised to sign out of all sessions. */
+    /** Raised to end all sessions: a session is valid only in the epoch in which it began. */
     session_epoch: 'UInt64',
     is_operator: 'Bool',
     locked_ms: 'Int64',
@@ -61,7 +61,7 @@ export const wallets = storedTable({
   columns: {
     /** '' when it was unlinked. */
     user_id: 'String',
-    /** In the format of the wallet. */
+    /** The address as the wallet sent it. */
     address: 'String',
     /** Kind of key: sr25519, ed25519 or ecdsa. */
     scheme: 'LowCardinality(String)',
@@ -78,7 +78,7 @@ export const applications = storedTable({
     owner_id: 'String',
     name: 'String',
     redirect_uris: 'Array(String)',
-    /** Where a browser may go after it signed out here. */
+    /** Allowed redirects after the user has signed out here. */
     post_logout_redirect_uris: 'Array(String)',
     /** Algorithm that signs its ID tokens: RS256 or ES256. */
     id_token_alg: 'LowCardinality(String)',
@@ -125,14 +125,14 @@ export const grants = storedTable({
     code_expires_ms: 'Int64',
     code_used_ms: 'Int64',
     access_hash: 'String',
-    /** A refresh may request fewer scopes than were granted. */
+    /** Scopes of the access token: a refresh may request fewer than the user granted. */
     access_scopes: 'Array(LowCardinality(String))',
-    /** A token request may name fewer resources than the authorization. */
+    /** Resources of the access token: a token request may name fewer than the authorization. */
     access_resources: 'Array(String)',
     access_created_ms: 'Int64',
     /** 0 = never. */
     access_expires_ms: 'Int64',
-    /** Of the part that all refresh tokens of the grant share: it identifies a used token. */
+    /** Hash of the part that all refresh tokens of the grant share. It recognizes tokens that were used before. */
     family_hash: 'String',
     refresh_hash: 'String',
     previous_refresh_hash: 'String',
@@ -157,7 +157,7 @@ export const signingKeys = storedTable({
     /** JWK as JSON, encrypted. */
     private_jwk: 'String',
     created_ms: 'Int64',
-    /** A key that replaces another in time signs a day after its creation, when clients have fetched it. */
+    /** A scheduled replacement signs a day after its creation, when clients have fetched it; other keys sign at once. */
     signs_from_ms: 'Int64',
   },
 });
@@ -168,11 +168,11 @@ export const waitingMails = storedTable({
   doc: 'Mails about accounts that wait to be sent; one that was sent or given up expires. They hold no secret: a link is made when its mail is sent.',
   columns: {
     topic: 'LowCardinality(String)',
-    /** It may be of no account. */
+    /** The recipient, even if no account has this address. */
     address: 'String',
     /** '' for a forgotten password: only the job looks the address up, so the request does the same work for all. */
     user_id: 'String',
-    /** Left part of the Message-ID, the same for every attempt. */
+    /** The part of the Message-ID before the @, the same for every attempt. */
     message_id: 'String',
     requested_ms: 'Int64',
   },

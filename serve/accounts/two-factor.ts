@@ -105,7 +105,7 @@ async function takeRecoveryCode(accounts: Accounts, id: string, code: string): P
   return changed !== null;
 }
 
-/** The stored hash of a code; null when it is none of these, after the same time. */
+/** The stored hash of a code; null if no hash matches. Takes the same time for every code of the right length. */
 async function storedHashOf(hashes: readonly string[], code: string): Promise<string | null> {
   if (code.length !== RECOVERY_LENGTH) return null;
   const [locator, secret] = partsOf(code);
@@ -113,7 +113,7 @@ async function storedHashOf(hashes: readonly string[], code: string): Promise<st
   return (await isPasswordOf(stored.slice(RECOVERY_LOCATOR_LENGTH), secret)) ? stored : null;
 }
 
-/** One after the other, so that they do not make the passwords of other users wait. */
+/** Hashes the codes one after the other, so that the passwords of other users do not wait. */
 async function hashRecoveryCodes(codes: readonly string[]): Promise<string[]> {
   const hashes: string[] = [];
   for (const code of codes) {
@@ -126,7 +126,7 @@ async function hashRecoveryCodes(codes: readonly string[]): Promise<string[]> {
 const partsOf = (code: string) =>
   [code.slice(0, RECOVERY_LOCATOR_LENGTH), code.slice(RECOVERY_LOCATOR_LENGTH)] as const;
 
-/** The time step of a code; null when it is not one of the current codes. */
+/** The time step of a code; null if it is no current code. */
 function stepOf({ clock }: Accounts, secret: string, username: string, code: string): number | null {
   const timestamp = clock.now();
   const offset = totpOf(secret, username).validate({

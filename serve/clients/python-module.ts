@@ -25,7 +25,7 @@ export function pythonOf({ paths, components }: ApiDocument): string {
   const schema = (record: string) => components.schemas[record] as ApiSchema;
   return [
     HEADER,
-    `#: The names of metrics: each by its path, and by that path without \`/api/\`.\n${literal('Metric', metrics)}`,
+    `#: The names of metrics. The name of a metric is its path, or the path without \`/api/\`.\n${literal('Metric', metrics)}`,
     `#: The path of each metric.\n${dictionary('METRICS: dict[str, str]', metrics, ({ name, path }) => [name, path])}`,
     `#: The columns of each path that are amounts in planck: whole numbers of any size, as text.\n${dictionary(
       'PLANCK: dict[str, tuple[str, ...]]',
@@ -62,7 +62,7 @@ function dictionary(
   const lines = metrics.map((metric) => {
     const [key, value] = entryOf(metric);
     const text =
-      typeof value === 'string' ? quoted(value) : `(${value.map((one) => `${quoted(one)},`).join(' ')})`;
+      typeof value === 'string' ? quoted(value) : `(${value.map((item) => `${quoted(item)},`).join(' ')})`;
     return `    ${quoted(key)}: ${text},\n`;
   });
   return `${declared} = {\n${lines.join('')}}\n`;
@@ -87,7 +87,7 @@ function rowsProtocol(metrics: readonly PagedMetric[]): string {
   const calls = metrics.map(({ name, path, record, operation }) => {
     const parameters = (operation.parameters ?? [])
       .filter(({ name }) => !['cursor', 'format', 'bom'].includes(name))
-      .sort((one, other) => Number(other.required ?? false) - Number(one.required ?? false))
+      .sort((a, b) => Number(b.required ?? false) - Number(a.required ?? false))
       .map(({ name: parameter, required, schema }) =>
         required
           ? `        ${parameter}: ${parameterType(schema)},\n`
@@ -108,7 +108,7 @@ ${docOf(operation.summary, '        ')}        ...
 /** The type of a value in the rows of a page. */
 function typeOf({ type, enum: values, anyOf, items }: ApiSchema): string {
   if (anyOf) return [...new Set(anyOf.map(typeOf))].join(' | ');
-  if (Array.isArray(type)) return type.map((one) => typeOf({ type: one })).join(' | ');
+  if (Array.isArray(type)) return type.map((name) => typeOf({ type: name })).join(' | ');
   if (values) return literalOf(values);
   if (type === 'array') return `list[${items ? typeOf(items) : 'Any'}]`;
   const pythonType = TYPES[String(type)];

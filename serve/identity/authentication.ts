@@ -23,7 +23,7 @@ declare module 'fastify' {
 
 interface VerifiedCaller {
   readonly header: Buffer;
-  /** A reused buffer for the header that is compared with it. */
+  /** Reused: holds the header of each request while it is compared with `header`. */
   readonly buffer: Buffer;
   /** The account of the key or token, if no limit of requests applies to it. */
   readonly account: string | undefined;
@@ -33,8 +33,11 @@ interface VerifiedCaller {
 const VERIFIED_MAX = 10_000;
 
 /**
- * Authenticates callers of the metrics API. An invalid, expired or revoked key or token is refused; the call is never
- * treated as anonymous. Results are cached for some seconds; changes in this process invalidate them at once.
+ * Authenticates callers of the metrics API. An invalid, expired or revoked key or token is refused, and never treated as
+ * no token. A valid token without the scope `api` is accepted, but has the limits of anonymous callers.
+ *
+ * Accepted keys and tokens are cached for KEY_CACHE_SECONDS. A change of a grant, user or application in this process
+ * invalidates them at once; other processes may accept them until then.
  */
 export function authenticateCallers(app: FastifyInstance, accounts: Accounts): void {
   const verified = new VerifiedCallers(accounts);
@@ -122,7 +125,7 @@ async function callerOf(accounts: Accounts, request: FastifyRequest): Promise<Pr
   }
 }
 
-/** The grant id in the header, by position; `find` compares the complete header. */
+/** The grant id, by position: all prefixes of tokens have four characters. `find` compares the complete header. */
 const grantOf = (header: string): string => header.slice(ID_FROM, ID_UNTIL);
 const ID_FROM = 'Bearer cmk_'.length;
 const ID_UNTIL = ID_FROM + 22;

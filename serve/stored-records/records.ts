@@ -9,7 +9,7 @@ import { ident, raw, type Sql, sql } from '../../infra/sql.ts';
 import type { Table } from '../../infra/table.ts';
 import type { RecordColumns } from './stored-table.ts';
 
-/** The result of a change: the new row, if it is to be written, and the value for the caller. */
+/** The result of a change: the new row, absent if nothing is to be written, and the value for the caller. */
 export interface Change<Row extends RecordColumns, Result> {
   readonly next?: Omit<Row, 'version'>;
   readonly result: Result;
@@ -18,7 +18,10 @@ export interface Change<Row extends RecordColumns, Result> {
 /** Stands in the cache while a row is written: readers then query the store. */
 const CHANGING = 'changing';
 const CACHED_MS = 60_000;
-/** A row that took longer than this to read is not put into the cache: it may be outdated. */
+/**
+ * A row that took longer than this to read is not cached, since it may be outdated. After a faster read, the entry of a
+ * concurrent write is still in the cache, and `onlyIfAbsent` keeps it.
+ */
 const FILL_MS_MAX = 5_000;
 /** Rows per statement. */
 const BATCH_LIMITS = { limits: [{ max: 500, of: () => 1 }] };
@@ -108,7 +111,7 @@ export class Records<Row extends RecordColumns> {
   }
 
   /**
-   * Changes one row under its lock. `change` gets the newest row, or null when there is none. If it throws, nothing
+   * Changes one row under its lock. `change` gets the newest row, or null if there is none. If it throws, nothing
    * is written and the error is rethrown. The change is durable when the promise resolves.
    */
   async change<Result>(

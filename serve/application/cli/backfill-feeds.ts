@@ -25,7 +25,7 @@ export async function openFeeds(sources: Sources, config: Config, signal: AbortS
     registry: readRegistry(config),
     config,
     share: new FairShare({ requestsMax: sources.concurrency, bytesMax: FETCHED_BYTES_MAX }),
-    // Each chain loads one portion while it fetches the next, and the memory is twice that.
+    // A quarter: each chain loads one portion while it fetches the next, and a portion takes twice its bytes in memory.
     portionBytes: Math.min(config.BATCH_BYTES, FETCHED_BYTES_MAX / 4 / Math.max(1, sources.chains.length)),
     signal,
   };

@@ -59,7 +59,7 @@ export interface SourcesReport {
 
 const needsMore = ({ refused, missing }: ChainReport) => refused > 0 || (missing ?? 0) > 0;
 
-/** Ignores a failed source if another one provided its blocks. */
+/** Ignores the failure of a source if another source provided its blocks. */
 export function exitCodeOf(report: SourcesReport): number {
   const { chains, values, failures, refused_values, failed_metrics } = report;
   const lacksDays = values.some(({ missing_days }) => missing_days > 0);

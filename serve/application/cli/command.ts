@@ -38,8 +38,8 @@ export const command = <Args extends readonly unknown[] = [], Options = object>(
 ): CliCommand => definition as unknown as CliCommand;
 
 /**
- * Call it before the store is opened, and the returned function after. It prints that a new store was created, so that
- * nobody takes a mistyped DATA_DIR for lost data.
+ * Call this before the store is opened, and the returned function afterwards. The returned function prints a message if a new
+ * store was created, so that nobody takes a mistyped DATA_DIR for lost data.
  */
 export function watchForNewStore(directory: string): () => void {
   if (holdsStore(directory)) return () => undefined;

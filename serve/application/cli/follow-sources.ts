@@ -101,7 +101,7 @@ async function followChain({ chain, sources }: ChainPlan, context: FollowContext
   }
 }
 
-/** Excludes errors of this process and of its store. */
+/** Whether an error is of the source, not of this process or of its store. */
 const isOfSource = (error: unknown): error is ProductError =>
   error instanceof ProductError && !error.code.startsWith('store_');
 

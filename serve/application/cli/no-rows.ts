@@ -1,6 +1,6 @@
 import { Transform } from 'node:stream';
 
-/** An answer without rows is never longer, in any format. */
+/** Longest answer without rows, in any format. */
 const HEAD_BYTES_MAX = 2 ** 20;
 const LINE_END = 0x0a;
 const ARROW_END = Buffer.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0);
@@ -69,9 +69,9 @@ export function explainNoRows(
     return 'no block is stored yet; load some with `chain-metrics ingest PATH…` or `chain-metrics backfill`';
   const { chain, relay_chain, from, until } = request;
   const isStored = stored.some(
-    (one) =>
-      (chain === undefined || one.chain === chain) &&
-      (relay_chain === undefined || one.relay_chain === relay_chain),
+    (stored) =>
+      (chain === undefined || stored.chain === chain) &&
+      (relay_chain === undefined || stored.relay_chain === relay_chain),
   );
   if (!isStored && chain !== 'ecosystem')
     return `no block of ${chain ?? `a chain of ${relay_chain}`} is stored; \`chain-metrics chains\` shows the stored heights`;

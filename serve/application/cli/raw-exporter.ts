@@ -38,14 +38,14 @@ export interface RawExportReport {
 interface TableReport {
   written: number;
   unchanged: number;
-  /** Days that have no rows any more. */
+  /** Files that were removed, because their days have no rows any more. */
   removed: number;
 }
 
 interface RawExportProgress {
   readonly chain: string;
   readonly date: string;
-  /** Days of tables, with and without rows. */
+  /** Days of tables that are done, with and without rows. */
   readonly done: number;
   readonly total: number;
   readonly bytes: number;
@@ -67,11 +67,11 @@ export async function exportRaw(options: RawExportOptions): Promise<RawExportRep
     tables.map((name): [string, TableReport] => [name, { written: 0, unchanged: 0, removed: 0 }]),
   );
   let [done, rows, bytes] = [0, 0, 0];
-  let tags: { readonly chain: string; readonly of: ReadonlyMap<string, string> } | undefined;
+  let tags: { readonly chain: string; readonly byPath: ReadonlyMap<string, string> } | undefined;
   for (const month of months) {
     const [{ relay_chain, chain, date }] = month as [StoredPartition];
-    if (tags?.chain !== chain) tags = { chain, of: await tagsOf(target, tables, chain) };
-    const present = tags.of;
+    if (tags?.chain !== chain) tags = { chain, byPath: await tagsOf(target, tables, chain) };
+    const present = tags.byPath;
     const manifest = await Manifest.read(target, { relay_chain, chain, month: date.slice(0, 7) });
     const manifestLock = new Mutex();
     const report = ({ date }: RawPartition) => onProgress({ chain, date, done: ++done, total, bytes });
@@ -158,20 +158,20 @@ async function* writeAll(
   { client, target }: RawExportOptions,
   partitions: readonly StoredPartition[],
 ): AsyncGenerator<WrittenPartition[]> {
-  let left = partitions;
-  for (let requested = left.length; left.length > 0; ) {
-    const [{ table, relay_chain, chain }] = left as [StoredPartition];
-    const dates = left.slice(0, requested).map(({ date }) => date);
+  let remaining = partitions;
+  for (let requested = remaining.length; remaining.length > 0; ) {
+    const [{ table, relay_chain, chain }] = remaining as [StoredPartition];
+    const dates = remaining.slice(0, requested).map(({ date }) => date);
     const files = await client.call('rawRows', { table: table.name, relay_chain, chain, dates });
     const written: WrittenPartition[] = [];
     for await (const { name, bytes } of unpackFiles(files)) {
-      const partition = left[written.length];
+      const partition = remaining[written.length];
       if (partition?.date !== name)
         throw new Error(`the server sent the day ${name} instead of ${partition?.date}`);
       written.push(await write(target, partition, bytes));
     }
     yield written;
-    left = left.slice(written.length);
+    remaining = remaining.slice(written.length);
     // The server counts the rows of all requested days, so request few if days are large.
     requested = 2 * written.length;
   }
@@ -196,7 +196,7 @@ async function write(
   return { ...written, file: { path, rows, bytes, sha256, tag } };
 }
 
-/** Null for an empty file, which means a day without rows. */
+/** Saves the rows in a temporary file. Null if the file is empty: the day has no rows. */
 async function save(rows: Readable, path: string): Promise<(FinishedFile & { rows: number }) | null> {
   const file = await saveFile(rows, path);
   try {

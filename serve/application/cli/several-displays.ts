@@ -40,7 +40,7 @@ function linesOfSeveral(stream: WriteStream, names: readonly string[]): Displays
   const of = (name: string) => {
     const existing = displays.get(name);
     if (existing) return existing;
-    // All displays together write as often as one.
+    // All displays together write as often as a single display.
     const lines = linesOn(stream, LINE_EVERY_MS * names.length);
     const display: Display = { ...lines, show: (stage, step) => lines.show(`${name}: ${stage}`, step) };
     displays.set(name, display);
@@ -74,7 +74,7 @@ function barsOn(stream: WriteStream, names: readonly string[]): Displays {
       () => slots.length < most,
       () => bars.create(1, 0, titled(name, shown)),
     );
-    // Without a free slot it is shown later, in the slot of a task that has ended.
+    // Without a free slot the task is shown later, in the slot of a task that has ended.
     if (!slot) return;
     Object.assign(slot, { name, isFree });
     slot.bar.update(shown.done ?? 0, titled(name, shown));

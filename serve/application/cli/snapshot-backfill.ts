@@ -27,7 +27,7 @@ interface SnapshotOptions extends ServiceOptions {
   readonly json?: boolean;
 }
 
-/** Fetches the state of a chain at the end of each day. Each node provides only the snapshots that earlier ones lack. */
+/** Fetches the state of a chain at the end of each day. Each node provides only the snapshots that earlier nodes lack. */
 export async function backfillSnapshots(options: SnapshotOptions, config: Config): Promise<number> {
   const days = daysOf(options);
   const { chains } = await sourcesOfOptions(options, config);

@@ -57,7 +57,7 @@ export interface Pipeline {
   ingestAll(sources: OpenSources, options: RunOptions): Promise<IngestSummary>;
   /** Resolves when all lines that were published before are in the raw tables. */
   waitUntilLoaded(signal?: AbortSignal): Promise<void>;
-  /** Every change of raw rows with a number up to this one is stored. */
+  /** All changes of raw rows up to the returned number are stored. */
   loadedUpTo(): Promise<bigint>;
   /** Resolves when all lines that were published before are loaded and computed. Throws if a metric fails. */
   waitUntilComputed(): Promise<void>;
@@ -181,7 +181,7 @@ function construct(parts: Parts): Pipeline {
     schema,
     start: async () => {
       await startRoles(parts, { loader, aggregator, schema, health });
-      if (roles.has('load')) for (const one of retentions) one.start();
+      if (roles.has('load')) for (const retention of retentions) retention.start();
     },
     ...publishers(parts),
     waitUntilLoaded,
@@ -200,7 +200,7 @@ function construct(parts: Parts): Pipeline {
     ),
     close: async () => {
       aggregator.stop();
-      for (const one of retentions) one.stop();
+      for (const retention of retentions) retention.stop();
       schema.stop();
       // If alerts failed to start, their caller got the error, and there is nothing to stop.
       await (await alerts.current?.catch(ignore('alerts.start')))?.stop();

@@ -40,7 +40,7 @@ export const schema: Schema = {
 };
 
 const POLL_MS = 1000;
-/** Longest time that a migration waits for processes of another schema. Then it fails without any change. */
+/** Longest time that a migration waits for processes of another schema. After that it fails without any change. */
 const LEAVE_MS_MAX = 120_000;
 const LEAVE_POLL_MS = 100;
 
@@ -54,7 +54,7 @@ const FORCED = [
 
 /** The group of processes that write rows with a schema. */
 const writersOf = (identity: string) => `schema/${identity}`;
-/** Key of the wanted identity of the schema. The store has it too. */
+/** Key of a fast copy of the wanted schema's identity, which the store contains. */
 const WANTED_KEY = 'schema';
 
 const isTemporary = (error: unknown): error is ProductError =>
@@ -95,7 +95,7 @@ export class StoredSchema {
     return this.#replaced.promise;
   }
 
-  /** Resolves when the store has a usable schema. With MIGRATE_ON_START it migrates the store. Calls back before it waits. */
+  /** Resolves when the store has a usable schema. With MIGRATE_ON_START it migrates the store. Calls `onWait` before it waits. */
   async open(onWait: () => void = () => undefined): Promise<void> {
     const logger = openLogger(this.#config);
     let logged = '';
@@ -155,7 +155,7 @@ export class StoredSchema {
       throw new SchemaMismatch('the schema is not applied yet; run `chain-metrics migrate`');
   }
 
-  /** A server can use the schema of another version if that has all its tables and columns. */
+  /** A server can use the schema of another version if it contains all tables and columns that the server knows. */
   async #useAnother(): Promise<void> {
     if (!this.#writes && (await hasSchema(this.#runtime.store, schema))) return;
     throw new SchemaMismatch(
@@ -182,9 +182,9 @@ export class StoredSchema {
 
   async #waitForOthers(): Promise<void> {
     const { keyValue, store } = this.#runtime;
-    const others = (await readAnnouncedSchemas(store)).filter((one) => one !== this.#identity);
+    const others = (await readAnnouncedSchemas(store)).filter((identity) => identity !== this.#identity);
     const isWriting = async () => {
-      const members = await Promise.all(others.map((one) => keyValue.members(writersOf(one))));
+      const members = await Promise.all(others.map((identity) => keyValue.members(writersOf(identity))));
       return members.some(({ length }) => length > 0);
     };
     for (const deadline = performance.now() + LEAVE_MS_MAX; await isWriting(); ) {
@@ -229,7 +229,7 @@ export class StoredSchema {
     return (await Lease.acquire(keyValue, writersOf(this.#identity), this.#config.LEASE_MS)) as Lease;
   }
 
-  /** Reads the fast key first. If it differs or is lost, the store decides. */
+  /** Reads the fast copy first. If the copy differs or is lost, the store decides. */
   async #isReplaced(): Promise<boolean> {
     const { keyValue, store } = this.#runtime;
     const identity = this.#identity;

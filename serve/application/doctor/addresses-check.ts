@@ -26,14 +26,14 @@ export async function checkAddresses(store: Pick<Store, 'rows'>, registry: Regis
   if (foreign.length === 0) return [fine(CHECK, 'all have the prefix of their chain')];
   const words = ({ chain, prefix, addresses }: PrintedPrefix) =>
     `${plural(addresses, 'address', 'addresses')} of ${chain} with ${describePrefix(registry, prefix)} instead of ${registry.find(chain)?.ss58_prefix}`;
-  const isUsual = (one: PrintedPrefix) => isCommonForeignPrefix(registry, one, one.prefix);
+  const isUsual = (printed: PrintedPrefix) => isCommonForeignPrefix(registry, printed, printed.prefix);
   const usual = foreign.filter(isUsual);
-  const doubtful = foreign.filter((one) => !isUsual(one)).slice(0, FINDINGS_MAX);
+  const doubtful = foreign.filter((prefix) => !isUsual(prefix)).slice(0, FINDINGS_MAX);
   return [
-    ...doubtful.map((one) =>
+    ...doubtful.map((prefix) =>
       warning(
         CHECK,
-        `in the checked blocks: ${words(one)}`,
+        `in the checked blocks: ${words(prefix)}`,
         'if you loaded blocks of another chain, remove them: see "Blocks of another chain" in the guide "Load a chain from nothing"; if the source prints this prefix for every chain, the rows are correct',
       ),
     ),

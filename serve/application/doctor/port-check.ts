@@ -15,7 +15,10 @@ export async function checkPort(address: ListenAddress): Promise<Finding> {
 
 const PROBE_MS_MAX = 2_000;
 
-/** Also accepts a port on which a process of this product answers: `doctor` of the distributed profile runs beside one, as in a container. */
+/**
+ * Also accepts a port on which a process of this product answers. In the distributed profile, `doctor` may run in the
+ * container of a running process.
+ */
 export async function checkSharedPort(address: ListenAddress): Promise<Finding> {
   const finding = await checkPort(address);
   if (finding.state !== 'failed' || !(await answersProbes(address))) return finding;

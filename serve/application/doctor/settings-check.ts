@@ -142,7 +142,7 @@ function dangers(env: Environment, config: Config, memoryBytes: number): Danger[
 function unencrypted(config: Config): (readonly [isDanger: boolean, ...Danger])[] {
   const clickHouse = new URL(config.CLICKHOUSE_URL);
   const redis = new URL(config.REDIS_URL);
-  const brokers = config.KAFKA_BROKERS.split(',').map((one) => one.replace(/:\d+$/, ''));
+  const brokers = config.KAFKA_BROKERS.split(',').map((broker) => broker.replace(/:\d+$/, ''));
   return [
     [
       clickHouse.protocol === 'http:' &&

@@ -82,14 +82,14 @@ async function lastWritten(store: Pick<Store, 'rows'>): Promise<number> {
   return Number(row?.ms ?? 0);
 }
 
-/** Compares the clock of this machine with a `time` of another one that was read between `before` and `after`. */
-export function compareClocks(of: string, time: number, before: number, after: number): Finding {
+/** Compares the clock of this machine with that of a service, whose `time` was read between `before` and `after`. */
+export function compareClocks(service: string, time: number, before: number, after: number): Finding {
   const difference = time < before ? time - before : Math.max(0, time - after);
   if (Math.abs(difference) <= CLOCK_MS_MAX)
-    return fine('clock', `agrees with ${of} within ${CLOCK_MS_MAX / 1000} s`);
+    return fine('clock', `agrees with ${service} within ${CLOCK_MS_MAX / 1000} s`);
   return warning(
     'clock',
-    `the clock of ${of} is ${formatDuration(Math.abs(difference) / 1000)} ${difference > 0 ? 'ahead' : 'behind'}`,
+    `the clock of ${service} is ${formatDuration(Math.abs(difference) / 1000)} ${difference > 0 ? 'ahead' : 'behind'}`,
     'synchronize the clocks of all machines with NTP: dates, sessions and alerts depend on them',
   );
 }

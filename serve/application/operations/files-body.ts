@@ -55,15 +55,15 @@ async function* piecesOf(bytes: Bytes, file: { isWhole: boolean }): AsyncGenerat
   for (;;) {
     const head = await bytes.exactly(LENGTH_BYTES);
     if (head === null) throw cutOff();
-    let left = head.readUInt32BE();
-    if (left === 0) {
+    let remaining = head.readUInt32BE();
+    if (remaining === 0) {
       file.isWhole = true;
       return;
     }
-    while (left > 0) {
-      const piece = await bytes.upTo(left);
+    while (remaining > 0) {
+      const piece = await bytes.upTo(remaining);
       if (piece === null) throw cutOff();
-      left -= piece.length;
+      remaining -= piece.length;
       yield piece;
     }
   }
@@ -87,7 +87,7 @@ class Bytes {
     this.#chunks = stream[Symbol.asyncIterator]();
   }
 
-  /** Null at the end of the stream. */
+  /** At most `length` bytes; null at the end of the stream. */
   async upTo(length: number): Promise<Buffer | null> {
     while (this.#chunk.length === 0) {
       const { done, value } = await this.#chunks.next().catch((error) => {
@@ -102,7 +102,7 @@ class Bytes {
     return piece;
   }
 
-  /** Null at the end of the stream. Throws if the stream ends within the requested bytes. */
+  /** Exactly `length` bytes; null at the end of the stream. Throws if the stream ends within them. */
   async exactly(length: number): Promise<Buffer | null> {
     const pieces: Buffer[] = [];
     for (let missing = length; missing > 0; ) {

@@ -22,7 +22,7 @@ const REASONS_MAX = 100;
 export interface IngestReport extends IngestSummary {
   readonly refused_facts: number;
   readonly reasons_total: number;
-  /** The most frequent reasons first, at most REASONS_MAX. */
+  /** At most REASONS_MAX reasons, the most frequent first. */
   readonly reasons: readonly { readonly reason: string; readonly lines: number }[];
   /** Files that may belong to another chain. */
   readonly foreign_addresses: readonly ForeignAddresses[];
@@ -49,17 +49,17 @@ export const ingest = operation<IngestSummary>()({
     firstLine: z.int().min(1).optional(),
     demo,
   }),
-  async run(pipeline, { name, firstLine, ...of }, { body, ...context }): Promise<IngestReport> {
+  async run(pipeline, { name, firstLine, ...options }, { body, ...context }): Promise<IngestReport> {
     const source = { name, bytes: body, ...(firstLine === undefined ? {} : { firstLine }) };
-    return load(pipeline, [source], of, context);
+    return load(pipeline, [source], options, context);
   },
 });
 
 /** Loads files one after the other. `chain` is the chain of all bare blocks. */
 export const ingestFiles = operation<IngestSummary>()({
   input: z.object({ chain: z.string().optional(), demo }),
-  async run(pipeline, of, { body, files, ...context }): Promise<IngestReport> {
-    return load(pipeline, files ?? unpackFiles(body), of, context);
+  async run(pipeline, options, { body, files, ...context }): Promise<IngestReport> {
+    return load(pipeline, files ?? unpackFiles(body), options, context);
   },
 });
 
@@ -76,7 +76,7 @@ async function load(
   if (chain !== undefined) findChain(pipeline.registry, chain);
   const run = randomUUID();
   const found: ForeignAddress[] = [];
-  const onForeignAddress = (one: ForeignAddress) => found.push(one);
+  const onForeignAddress = (address: ForeignAddress) => found.push(address);
   const summary = await pipeline.ingestAll(ofChain(sources, chain), { run, onProgress, onForeignAddress });
   // The loader, which may be another process, refuses some lines.
   await pipeline.waitUntilLoaded(signal);
@@ -93,14 +93,14 @@ async function newForeignAddresses(
   const kinds = [...Map.groupBy(found, ({ chain, prefix }) => `${chain.name} ${prefix}`).values()];
   const reported = kinds.map(async ([first, ...others]): Promise<ForeignAddresses[]> => {
     const { file, chain, prefix } = first as ForeignAddress;
-    const of = { relay_chain: chain.relay_chain, chain: chain.name };
-    // The files are loaded already, so a failed query must not fail the call: it reports the prefix again.
-    const before = await readPrintedPrefixes(store, { ...of, notOfRun: run }).catch(
+    const key = { relay_chain: chain.relay_chain, chain: chain.name };
+    // The files are loaded already, so a failed query must not fail the call: the prefix is then reported again.
+    const before = await readPrintedPrefixes(store, { ...key, notOfRun: run }).catch(
       ignore('ingest.prefixes', []),
     );
-    if (before.some((one) => one.prefix === prefix)) return [];
+    if (before.some((printed) => printed.prefix === prefix)) return [];
     const files = { files: 1 + others.length, first_file: file };
-    return [{ ...of, prefix, own_prefix: chain.ss58_prefix, ...files }];
+    return [{ ...key, prefix, own_prefix: chain.ss58_prefix, ...files }];
   });
   return (await Promise.all(reported)).flat();
 }
@@ -109,7 +109,7 @@ async function* ofChain(sources: OpenSources, chain: string | undefined): AsyncG
   for await (const source of sources) yield chain === undefined ? source : { ...source, chain };
 }
 
-/** Subtracts lines that the loader refused after they were counted as blocks or snapshots. */
+/** The report of a run. Lines that the loader refused do not count as blocks or snapshots. */
 async function reportOf(
   store: Store,
   run: string,

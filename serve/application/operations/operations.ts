@@ -42,7 +42,7 @@ const NOTHING = z.object({});
 const height = z.int().min(0);
 
 const PROGRESS_MS = 200;
-/** Skipped heights of a chain; a source that fails at more is unusable. */
+/** Maximum of stored skipped heights of a chain. A source that fails at more heights is unusable. */
 const SKIPPED_HEIGHTS_MAX = 10_000;
 
 /** Ranges of missing heights in one answer; the caller asks again for the rest. */
@@ -256,7 +256,7 @@ export const operations = {
     },
   }),
 
-  /** Refused facts of stored blocks, and their number over all chains. */
+  /** Refused facts of stored blocks, and their total number. */
   refusedFacts: operation()({
     input: z.object({ chain: z.string().optional(), limit: z.int().min(1).max(10_000) }),
     run: async ({ runtime: { store }, registry }, { chain, limit }) => {

@@ -15,7 +15,7 @@ import { packFiles } from './files-body.ts';
 import { operation } from './operation.ts';
 
 const days = { from: z.iso.date().default(FIRST_DAY), until: z.iso.date().default(LAST_DAY) };
-/** The part of the engine's memory for one statement. Two run at the same time, beside all other work. */
+/** The part of the engine's memory for one statement. Two statements run at the same time, beside all other work. */
 const MEMORY_SHARE = 0.25;
 const DAYS_MAX = 31;
 const table = z.enum([...rawData.keys()] as [string, ...string[]]);
@@ -71,14 +71,14 @@ export const rawOperations = {
   rawRows: operation()({
     isStream: true,
     input: z.object({ table, ...place, dates: z.array(z.iso.date()).min(1).max(DAYS_MAX) }),
-    run: async ({ runtime: { store }, config }: Pipeline, { table, dates, ...of }) => {
+    run: async ({ runtime: { store }, config }: Pipeline, { table, dates, ...chain }) => {
       const { frozen } = await readRetention(store);
       if (dates.some((date) => date < frozen.before) && isDeletable(table)) {
         const reason = `rows of ${table} before ${frozen.before} are being deleted (RETENTION_RAW_DAYS); run the command again for the other days`;
         throw new ProductError('input_missing', reason);
       }
       const limits = { memoryBytesMax: Math.floor(config.STORE_MEMORY_BYTES * MEMORY_SHARE) };
-      const files = await rawFiles(store, { table: rawData.get(table) as RawTable, ...of, dates }, limits);
+      const files = await rawFiles(store, { table: rawData.get(table) as RawTable, ...chain, dates }, limits);
       const packed = Readable.from(packFiles(files), { objectMode: false });
       // Closes the files even if the caller hangs up before the first byte.
       return packed.once('close', () => {

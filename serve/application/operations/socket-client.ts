@@ -34,8 +34,8 @@ export class SocketClient implements OperationClient {
   ): Promise<ResultOf<Name>> {
     const { files, onProgress = () => undefined, signal } = context;
     const { body = Readable.from(files ? packFiles(files) : [], { objectMode: false }) } = context;
-    // An error of the source also aborts the call, but only the former is reported. A failed call destroys the body with its
-    // own error, which is not an error of the source.
+    // An error of the source aborts the call too: report only the error of the source. A failed call destroys the body with the
+    // error of the call, which is no error of the source.
     let [sourceError, callError]: unknown[] = [];
     body.once('error', (error) => {
       if (error !== callError) sourceError = error;

@@ -27,7 +27,7 @@ export type SqlRequest = z.output<typeof sqlRequest>;
  * statement after it.
  */
 const oneStatement = (query: string): Sql => sql`SELECT formatQuerySingleLine(${trimmed(query)})`;
-/** The end of its error messages, which repeats the statement. */
+/** The end of an error message of that statement, which repeats it. */
 const SCOPE = /: In scope SELECT formatQuerySingleLine[\s\S]*/;
 
 /** Wraps a query in a subquery, so that it can only be a SELECT, and defines its tables, so that it reads canonical rows. */

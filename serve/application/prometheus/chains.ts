@@ -47,7 +47,7 @@ export function chainSeries(
   };
 }
 
-/** Makes one value of those of the chains that share a series. */
+/** Combines the values of all chains that share a series. */
 type Combine = (values: readonly number[]) => number;
 const oldest: Combine = (values) => Math.min(...values);
 const sum: Combine = (values) => values.reduce((all, value) => all + value, 0);

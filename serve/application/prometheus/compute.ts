@@ -37,7 +37,7 @@ export function computeSeries(
       (ofMetric) => (ofMetric.find(({ reason }) => reason === 'failed') ?? ofMetric[0])?.reason,
     );
     for (const reason of PENDING_REASONS) {
-      pending.set({ reason }, reasons.filter((one) => one === reason).length);
+      pending.set({ reason }, reasons.filter((other) => other === reason).length);
     }
     failing.reset();
     for (const { metric, failed_since } of await readFailedMetrics(store)) {

@@ -32,14 +32,14 @@ export async function exchangeCode(
   const response = await accounts.grants.change(token.id, async (grant) => {
     const isOwn =
       grant !== null && isSecretOf(grant.code_hash, token.secret) && isFor(grant, application, redirectUri);
-    // A request with any wrong parameter leaves the code valid for its owner.
+    // A request with a wrong secret, client, redirect_uri or verifier leaves the code valid for its owner.
     if (!isOwn || grant.revoked_ms > 0) throw refused();
-    // A confidential client may not know that a challenge came with its authorization request.
+    // Required with its own error: a confidential client may not know that its authorization request had a challenge.
     if (grant.code_challenge !== '') required(form, 'code_verifier');
     if (!isVerified(grant.code_challenge, verifier)) throw refused();
     const now = accounts.clock.now();
-    // Using a code again revokes its tokens, but only if all other parameters are correct, so not for an attacker without
-    // the verifier.
+    // A second use of the code, even an expired one, revokes its tokens. An attacker without the verifier cannot cause that:
+    // requests with a wrong parameter were refused above.
     if (grant.code_used_ms > 0) return { next: revoked(grant, now), result: null };
     if (grant.code_expires_ms <= now) throw refused();
     const holder = await holderOf(accounts, grant);
@@ -48,7 +48,7 @@ export async function exchangeCode(
     if (scopes.length === 0) throw refused();
     const access_resources = readAudience(form, accounts, issuer, grant.resources);
     const pair = withPair(accounts, { ...grant, access_resources, code_used_ms: now }, scopes, now);
-    // Signed before the grant is written, so that a failure leaves the code unused.
+    // Sign before the grant is written, so that the code stays unused if signing fails.
     const id_token = await signIdToken(accounts, {
       grant,
       user: holder.user,

@@ -20,7 +20,7 @@ export interface RedirectTarget {
   readonly responseMode: 'query' | 'form_post';
 }
 
-/** A valid request that needs the user's consent. */
+/** A valid authorization request. */
 export interface AuthorizationRequest extends RedirectTarget {
   readonly scopes: readonly Scope[];
   readonly challenge: string;
@@ -100,7 +100,7 @@ function checkSupported(form: Form): void {
   );
 }
 
-/** Without a scope parameter, all scopes of the application (RFC 6749 §3.3). */
+/** The requested scopes; without a scope parameter, all scopes of the application (RFC 6749 §3.3). */
 function scopesOf({ scopes: registered }: Application, wanted: string): Scope[] {
   if (wanted === '') return registered.filter(isScope);
   const scopes = readScopes(wanted, registered, 'the scopes of the application');

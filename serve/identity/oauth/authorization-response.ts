@@ -30,8 +30,8 @@ export function respond(
 }
 
 /**
- * Sends errors to the application (RFC 6749 §4.1.2.1). `signInAt` is the address of a request that needs a session
- * first: without one, anybody could use this server to redirect a browser (RFC 9700 §4.11.2).
+ * Sends errors to the application (RFC 6749 §4.1.2.1). If `signInAt` is not null, an error leads to the sign-in page first,
+ * which returns to that address: otherwise anybody could use this server to redirect a browser (RFC 9700 §4.11.2).
  */
 export async function withErrorResponse(
   reply: FastifyReply,

@@ -63,7 +63,8 @@ export function serveAuthorize(pages: FastifyInstance, accounts: Accounts, issue
     });
   });
 
-  // Runs before the check of the form token, which only the consent form has.
+  // An application may post its request without a form token (OpenID Connect Core §3.1.2.1). Redirect it to GET before the
+  // preHandler checks the token. Only the consent form has the field `decision`.
   const preValidation = async (request: FastifyRequest, reply: FastifyReply) => {
     const form = formOf(request);
     if (!form.has('decision')) return seeOther(reply, addressOf(form));
@@ -94,8 +95,8 @@ function readQuery(request: FastifyRequest): Form {
 const ADDRESS_CHARACTERS_MAX = 8192;
 
 /**
- * The address of a posted request: that of the consent form, or of an application (OpenID Connect Core §3.1.2.1). From
- * another site, browsers send the session cookie with a GET but not with a POST.
+ * The address that repeats a posted request as a GET. Browsers send the session cookie (SameSite=Lax) with a GET that comes
+ * from another site, but not with a POST.
  */
 function addressOf(form: Form): string {
   const parameters = new URLSearchParams(form);
@@ -118,13 +119,12 @@ async function approve(
   authorization: AuthorizationRequest,
 ): Promise<FastifyReply> {
   const now = accounts.clock.now();
-  const of = {
+  const grant = emptyGrant('code', {
     user_id: user.id,
     application_id: authorization.application.id,
     scopes: authorization.scopes,
     now,
-  };
-  const grant = emptyGrant('code', of);
+  });
   const code = makeToken('code', grant.id);
   const expires = now + accounts.settings.OAUTH_CODE_SECONDS * 1000;
   await accounts.grants.add({

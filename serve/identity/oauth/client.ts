@@ -53,7 +53,7 @@ export async function optionalClient(
   if (tries.length === 0) {
     throw refusedClient(request, 'The Authorization header contains no HTTP Basic credentials.');
   }
-  if (id !== '' && !tries.some((one) => one.id === id)) {
+  if (id !== '' && !tries.some((credentials) => credentials.id === id)) {
     throw new OAuthError('invalid_request', 'The client_id in the body differs from that in the header.');
   }
   return authenticate(accounts, request, tries);

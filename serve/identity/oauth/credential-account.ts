@@ -17,7 +17,7 @@ export async function accountOfCredentials(
   const text = CREDENTIALS.map((name) => form.text(name)).find((value) => value !== '');
   if (text === undefined) return authenticatedAccount(accounts, request, 'any');
   const token = readToken(text);
-  // `has` shares one query among concurrent requests, so invented tokens are cheap.
+  // Check first whether the grant exists: concurrent checks share one query of ids, so invented tokens are cheap.
   if (token === null || !(await accounts.grants.has(token.id))) return null;
   const grant = await accounts.grants.get(token.id);
   return grant !== null && grant.revoked_ms === 0 && isTokenOf(grant, token) ? grant.user_id : null;

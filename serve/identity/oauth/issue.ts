@@ -5,7 +5,7 @@ import { hashSecret, newSecret } from '../../accounts/secrets.ts';
 import type { Grant } from '../../accounts/tables.ts';
 import { makeToken } from '../../accounts/tokens.ts';
 
-/** The response of `POST /oauth/token`. The password grant omits the last two fields. */
+/** The response of `POST /oauth/token`. The password grant omits the three optional fields. */
 export interface TokenResponse {
   readonly access_token: string;
   readonly token_type: 'bearer';
@@ -13,7 +13,7 @@ export interface TokenResponse {
   readonly expires_in: number;
   readonly scope: string;
   readonly refresh_token?: string;
-  /** Only with the scope `openid`. */
+  /** Only with the scope `openid`, and never from the password grant. */
   readonly id_token?: string | undefined;
   /** Unix time in seconds. */
   readonly created_at?: number;
@@ -50,9 +50,9 @@ export function withAccess(
 
 /** The secrets of a pair of tokens. */
 export interface PairSecrets {
-  /** The part that all refresh tokens of a grant share. */
+  /** The first part of the refresh token's secret, which all refresh tokens of a grant share. */
   readonly family: string;
-  /** The own part of the refresh token. */
+  /** The second part, which differs in each refresh token. */
   readonly own: string;
   readonly access: string;
 }

@@ -74,8 +74,8 @@ export function serveLogout(pages: FastifyInstance, accounts: Accounts, issuer: 
 }
 
 /**
- * The same request as a form of an application. Browsers send no session cookie with a form of another site, but they do
- * when they follow a redirect.
+ * Redirects a request that an application posts to the same request as a GET. Browsers send no session cookie with a form of
+ * another site, but send it when they follow the redirect.
  */
 export function serveLogoutForm(app: FastifyInstance): void {
   app.post(PATH, async (request, reply) => {

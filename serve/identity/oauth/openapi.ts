@@ -21,7 +21,7 @@ const CLIENT = {
   client_secret: 'secret of the application; not needed with HTTP Basic or for public applications',
 };
 const CLIENT_EXAMPLE = {
-  client_id: 'Yb2qW8dRk1vTn4xZs7uLgA',
+  client_id: '3f6c1d09a8e24b75c0d1f2e3a4b5968778695a4b3c2d1e0f9a8b7c6d5e4f3021',
   client_secret: 'the secret of the application',
 };
 
@@ -171,7 +171,7 @@ const ENDPOINTS: Readonly<Record<string, EndpointDescription>> = {
   'GET /oauth/discovery/keys': {
     summary: 'The public keys that verify ID tokens (JSON Web Key Set)',
     description:
-      'The keys change every 90 days. A new key is listed 24 hours before it signs, and an old one for 7 days after. A client may cache the keys for an hour, and fetches them again for an unknown `kid`.',
+      'The keys change every 90 days. A new key is listed 24 hours before it signs, unless the operator replaces the keys immediately. An old key is listed for 7 more days, unless the operator revokes it. A client may cache the keys for an hour, and fetches them again for an unknown `kid`.',
     answer: {
       keys: [
         {

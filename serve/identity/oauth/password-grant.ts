@@ -14,7 +14,7 @@ import { emptyScope, readScopes } from './requested-scopes.ts';
 import { readResources } from './resources.ts';
 
 /**
- * RFC 6749 §4.3, for first-party programs. The response has neither refresh_token nor created_at. Users with
+ * RFC 6749 §4.3, for first-party programs. The response has no refresh_token, id_token or created_at. Users with
  * two-factor authentication use a personal access token instead.
  */
 export async function passwordGrant(

@@ -12,14 +12,17 @@ interface Prompt {
   readonly wantsAccountChoice: boolean;
   /** Earliest accepted sign-in, in milliseconds since the epoch; 0 = any. */
   readonly minSignInMs: number;
-  /** Whether this request returns from the sign-in page. */
+  /** Whether the user comes back from the sign-in page: the request has the parameter `signed_in_after`. */
   readonly isReturn: boolean;
 }
 
-/** Parameter of the address to which the user returns after sign-in. It replaces `prompt=login` and `max_age`. */
+/**
+ * Parameter of the address to which the user returns after sign-in: the earliest accepted sign-in. It replaces `max_age` and
+ * all values of `prompt` but `consent`, since these would lead to the sign-in page again.
+ */
 const MIN_SIGN_IN = 'signed_in_after';
 
-/** Whether a request asks for an answer without a page, even if the request is invalid. */
+/** Whether a request must be answered without a page (`prompt=none`), even if it is invalid. */
 export function isSilent(form: Form): boolean {
   const values = form.getAll('prompt').flatMap(valuesOf);
   return values.length > 0 && values.every((value) => value === 'none');
@@ -60,7 +63,7 @@ function readMinSignIn(form: Form, now: number): number {
 /** The reason for the sign-in page. */
 type SignInPage = 'login' | 'select_account';
 
-/** The reason why a request needs the sign-in page first; null if the session is sufficient. */
+/** Why a request needs the sign-in page first; null if the session is sufficient. */
 export function requiredSignIn(
   prompt: Prompt,
   signedIn: SignedIn | null,
@@ -85,7 +88,7 @@ export function signInUrl(
   hintedUserId: string | null,
   now: number,
 ): string {
-  // A hint also requires a sign-in from now on, so that a hint of another user cannot cause a redirect loop.
+  // With a hint, set the parameter too: it marks the return, so a hint of another user cannot cause a redirect loop.
   const minSignInMs = hintedUserId !== null && required === 'login' ? now : prompt.minSignInMs;
   if (!prompt.wantsAccountChoice && minSignInMs === 0) return signInPath(url);
   const [path = '', query = ''] = url.split(/\?([\s\S]*)/, 2);

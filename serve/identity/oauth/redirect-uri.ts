@@ -48,16 +48,16 @@ function isLoopbackHost(host: string): boolean {
  * since a native application does not know it in advance (RFC 8252 §7.3, RFC 9700 §2.1).
  */
 export function isRegistered(registered: readonly string[], given: string): boolean {
-  return registered.some((one) => one === given || isSameLoopback(one, given));
+  return registered.some((uri) => uri === given || isSameLoopback(uri, given));
 }
 
 function isSameLoopback(registered: string, given: string): boolean {
-  const [left, leftHost] = LOOPBACK.exec(registered) ?? [];
-  const [right, rightHost] = LOOPBACK.exec(given) ?? [];
-  if (left === undefined || right === undefined) return false;
+  const [origin, host] = LOOPBACK.exec(registered) ?? [];
+  const [givenOrigin, givenHost] = LOOPBACK.exec(given) ?? [];
+  if (origin === undefined || givenOrigin === undefined) return false;
   // The pattern accepts ports and addresses that no URL can have.
   if (!URL.canParse(given)) return false;
-  return leftHost === rightHost && registered.slice(left.length) === given.slice(right.length);
+  return host === givenHost && registered.slice(origin.length) === given.slice(givenOrigin.length);
 }
 
 /** Adds the parameters of the response, which replace parameters of the same name. */

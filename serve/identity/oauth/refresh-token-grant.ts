@@ -16,8 +16,8 @@ import { readAudience, requireAudienceWithin } from './resources.ts';
 
 /**
  * RFC 6749 §6 with rotation (RFC 9700 §4.14.2): a refresh token is exchanged for a new pair, which invalidates the old pair.
- * A refresh token that is used twice may be stolen, so the grant is revoked. Only within OAUTH_REFRESH_GRACE_SECONDS the
- * second use is a retry, and gets the same pair.
+ * A refresh token that is used twice may be stolen, so the grant is revoked. Within OAUTH_REFRESH_GRACE_SECONDS,
+ * a second use is a retry, and gets the same pair.
  */
 export async function refresh(
   accounts: Accounts,
@@ -72,8 +72,8 @@ export async function refresh(
 }
 
 /**
- * The pair that replaces a refresh token. With a grace, it is derived from that token and the server's key, so that each
- * process can repeat it for a retry, although only hashes are stored.
+ * The pair that replaces a refresh token. Without a grace it is random. With a grace it is derived from the token and the
+ * server's key, so every process can compute it again for a retry, although only hashes are stored.
  */
 function nextPair({ settings, seal }: Accounts, token: Token): PairSecrets {
   const { family } = refreshParts(token);
@@ -85,7 +85,7 @@ function nextPair({ settings, seal }: Accounts, token: Token): PairSecrets {
   };
 }
 
-/** Whether a token was exchanged for the newest pair of its grant, within the grace. */
+/** Whether the token was already exchanged, within the grace, and its new pair is still the newest of the grant. */
 function isRetryInGrace(
   { settings }: Accounts,
   grant: Grant,
@@ -101,7 +101,7 @@ function isRetryInGrace(
   );
 }
 
-/** A retry cannot request fewer scopes: its pair is issued already. */
+/** Refuses a retry with fewer scopes, because its pair is issued already. */
 function requireSameScopes(pairScopes: readonly string[], requested: readonly string[]): void {
   const more = pairScopes.filter((scope) => !requested.includes(scope));
   if (more.length === 0) return;
@@ -111,7 +111,7 @@ function requireSameScopes(pairScopes: readonly string[], requested: readonly st
   );
 }
 
-/** Optional parameters must have the values of the authorization request. */
+/** Whether optional parameters, if sent, have the values of the authorization request. */
 function matches(grant: Grant, redirectUri: string, verifier: string): boolean {
   return (
     (redirectUri === '' || redirectUri === grant.redirect_uri) &&
@@ -119,7 +119,7 @@ function matches(grant: Grant, redirectUri: string, verifier: string): boolean {
   );
 }
 
-/** The requested scopes, which must be among the `remaining` ones; without a request all of these (RFC 6749 §6). */
+/** The requested scopes, which must be among `remaining`; all of `remaining` if none are requested (RFC 6749 §6). */
 function scopesOf(remaining: readonly string[], wanted: string): readonly string[] {
   if (remaining.length === 0) {
     throw new OAuthError(

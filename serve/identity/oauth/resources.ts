@@ -13,7 +13,7 @@ export function readResources(form: Form, accounts: Accounts, issuer: () => stri
   if (named.length === 0) return [];
   const allowed = allowedResources(accounts, issuer);
   const found = named.map((uri) => {
-    const resource = allowed.find((one) => one === uri || isSameUri(one, uri));
+    const resource = allowed.find((known) => known === uri || isSameUri(known, uri));
     if (resource !== undefined) return resource;
     throw new OAuthError(
       'invalid_target',
@@ -39,7 +39,7 @@ export function readAudience(
     authorized.length === 0
       ? [apiResource(issuer())]
       : authorized.filter((resource) => allowed.includes(resource));
-  // A token without an audience would be valid for the API of this server.
+  // Refuse here: an empty audience would make the token valid for the API of this server.
   if (covered.length === 0) {
     throw new OAuthError(
       'invalid_target',
@@ -57,7 +57,7 @@ export function readAudience(
   return authorized.length === 0 ? [] : covered;
 }
 
-/** A retried refresh returns the tokens of the first one. They must not be for resources that the retry does not name. */
+/** Refuses a retry of a refresh if the tokens that it would get again are for resources that it does not name. */
 export function requireAudienceWithin(audience: readonly string[], wanted: readonly string[]): void {
   if (wanted.length === 0) return;
   if (audience.length > 0 && audience.every((resource) => wanted.includes(resource))) return;
@@ -73,5 +73,5 @@ const allowedResources = ({ settings }: Accounts, issuer: () => string): readonl
 ];
 
 /** Libraries normalize URIs, for example by a slash after a bare host (RFC 3986 §6.2.3). */
-const isSameUri = (one: string, other: string): boolean =>
-  URL.canParse(other) && !other.includes('#') && new URL(one).href === new URL(other).href;
+const isSameUri = (a: string, b: string): boolean =>
+  URL.canParse(b) && !b.includes('#') && new URL(a).href === new URL(b).href;

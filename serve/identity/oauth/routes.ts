@@ -26,6 +26,7 @@ import { serveUser, serveUserinfo } from './user.ts';
 export async function serveOAuth(app: FastifyInstance, accounts: Accounts): Promise<void> {
   const issuer = () => publicUrl(app, accounts.settings);
   await servePages(app, accounts, async (pages) => {
+    // In onRequest, since only the headers tell the caller: a page has a session cookie.
     limitCallers(pages, accounts, 'onRequest');
     serveAuthorize(pages, accounts, issuer);
     serveLogout(pages, accounts, issuer);
@@ -36,7 +37,7 @@ export async function serveOAuth(app: FastifyInstance, accounts: Accounts): Prom
     handleErrors(api, oauthDialect);
     await acceptParameters(api);
     allowCrossOrigin(api);
-    // In preHandler, since the form is parsed by then: it contains the token of the caller.
+    // In preHandler, after the form is parsed: it may contain the token of the caller.
     limitCallers(api, accounts, 'preHandler');
     serveToken(api, accounts, issuer);
     serveRevoke(api, accounts);

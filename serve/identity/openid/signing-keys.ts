@@ -22,7 +22,10 @@ type SigningAlg = (typeof SIGNING_ALGS)[number];
 
 /** Time for which a key signs. */
 const PERIOD_MS = 90 * DAY_MS;
-/** A key is published before it signs, for longer than clients cache the keys. */
+/**
+ * A scheduled replacement is published before it signs, for longer than clients cache the keys. The first key and the keys of
+ * `rotate` sign immediately.
+ */
 const PUBLISHED_BEFORE_MS = DAY_MS;
 /** A replaced key stays published, so that its tokens can be verified. */
 const PUBLISHED_AFTER_MS = 7 * DAY_MS;
@@ -114,7 +117,7 @@ export class SigningKeys {
       if (replacement === null) return keys;
       const added = await createKey(alg, seal, { now, signsFrom: replacement.signsFrom });
       await lease.ensure();
-      // Old keys first: if the process dies in between, the newest key expires, so the next reader creates another.
+      // Expire the old keys first. If the process dies before it adds the new key, the next reader creates one: see `isDue`.
       for (const key of keys) await this.#expire(key, expiryOf(key, replacement.oldKeysExpire, now));
       await signingKeys.add(added);
       return this.#valid(alg);
@@ -148,14 +151,17 @@ interface Replacement {
 
 const sealContext = (kid: string) => `signing key ${kid}`;
 
-/** Whether a new key is needed: there is none, or the newest one soon stops signing or already expires. */
+/**
+ * Whether a new key is needed: there is none, the newest key soon stops signing, or the newest key has an expiry. Only a
+ * process that died during a replacement leaves such a key.
+ */
 function isDue(keys: readonly SigningKey[], now: number): boolean {
   const newest = keys.at(-1);
   if (newest === undefined || newest.expires_ms > 0) return true;
   return newest.signs_from_ms + PERIOD_MS - PUBLISHED_BEFORE_MS <= now;
 }
 
-/** The newest key that may sign now. If the clock of this server is behind and there is none, the oldest key. */
+/** The newest key that may sign now. If none may, because the clock of this server is behind, the oldest key. */
 function signingKey(keys: readonly SigningKey[], now: number): SigningKey {
   const key = keys.findLast(({ signs_from_ms }) => signs_from_ms <= now) ?? keys[0];
   if (key === undefined) throw new Error('a key was just created, but none is valid');

@@ -186,12 +186,12 @@ async function sendList(
 ${table({
   caption: 'Your applications',
   head: ['Name', 'Application ID', 'Scopes', 'Created', ''],
-  rows: applications.map((one) => [
-    html`<a href="${PATH}/${one.id}">${one.name}</a>${one.blocked_ms > 0 && html` <span class="tag warn">Blocked</span>`}`,
-    html`<code>${one.id.slice(0, 12)}…</code>`,
-    tags(one.scopes),
-    time(one.created_ms),
-    html`<a class="button second small" href="${PATH}/${one.id}" aria-label="View ${one.name}">View</a>`,
+  rows: applications.map((application) => [
+    html`<a href="${PATH}/${application.id}">${application.name}</a>${application.blocked_ms > 0 && html` <span class="tag warn">Blocked</span>`}`,
+    html`<code>${application.id.slice(0, 12)}…</code>`,
+    tags(application.scopes),
+    time(application.created_ms),
+    html`<a class="button second small" href="${PATH}/${application.id}" aria-label="View ${application.name}">View</a>`,
   ]),
   empty: 'You have no applications.',
 })}

@@ -33,7 +33,7 @@ const PAGES: readonly KeyPage[] = [
     kind: 'personal',
     path: '/profile/tokens',
     title: 'Personal access tokens',
-    lead: 'Use a personal access token to authenticate scripts with the API, or as the password of the user oauth2 for Git over HTTPS. It also works when two-factor authentication is enabled.',
+    lead: 'Use a personal access token to authenticate scripts with the API. For Git over HTTPS, use it as the password, with the username oauth2. It also works if two-factor authentication is enabled.',
     hasScopes: true,
   },
 ];

@@ -26,16 +26,16 @@ export function serveSessions(pages: FastifyInstance, accounts: Accounts): void 
 ${table({
   caption: 'Active sessions',
   head: ['Session', ''],
-  rows: active.map((one) => [
-    html`${browserOf(one.agent)} at ${one.address} ${one.id === current && html`<span class="tag good">Current session</span>`}
-<div class="under">Signed in ${time(one.created_ms)} by ${methodOf(one)}</div> <div class="under">Last active ${time(one.seen_ms)}</div>`,
-    one.id === current
+  rows: active.map((session) => [
+    html`${browserOf(session.agent)} at ${session.address} ${session.id === current && html`<span class="tag good">Current session</span>`}
+<div class="under">Signed in ${time(session.created_ms)} by ${methodOf(session)}</div> <div class="under">Last active ${time(session.seen_ms)}</div>`,
+    session.id === current
       ? button('/sign-out', token, 'Sign out', 'Sign out of this session', 'second small')
       : button(
-          `${PATH}/${one.id}/end`,
+          `${PATH}/${session.id}/end`,
           token,
           'Revoke',
-          `Revoke the session of ${browserOf(one.agent)} at ${one.address}`,
+          `Revoke the session of ${browserOf(session.agent)} at ${session.address}`,
         ),
   ]),
   empty: 'You have no active sessions.',

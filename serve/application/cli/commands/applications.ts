@@ -62,15 +62,15 @@ function textOf({ action }: ApplicationsRequest, { applications }: ApplicationsR
 }
 
 function listOf(applications: readonly ListedApplication[]): string {
-  const rows = applications.map((one) => [
-    one.id,
-    one.name,
-    one.owner,
-    one.created_at.slice(0, 10),
+  const rows = applications.map((application) => [
+    application.id,
+    application.name,
+    application.owner,
+    application.created_at.slice(0, 10),
     [
-      one.is_confidential ? 'confidential' : 'public',
-      one.is_blocked && 'blocked',
-      one.is_owner_locked && 'owner locked',
+      application.is_confidential ? 'confidential' : 'public',
+      application.is_blocked && 'blocked',
+      application.is_owner_locked && 'owner locked',
     ]
       .filter(Boolean)
       .join(', '),

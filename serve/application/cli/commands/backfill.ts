@@ -29,7 +29,7 @@ import { stopOnSignal } from '../stop.ts';
 interface BackfillOptions extends ServiceOptions {
   readonly sources?: string;
   readonly from: number | string;
-  /** The finalized head of the source when absent. */
+  /** Last height or day; the finalized head of the source if absent. */
   readonly to?: number | string;
   /** Fetches the state at the end of each day instead of blocks. */
   readonly snapshots?: boolean;
@@ -125,7 +125,7 @@ function onlyChain({ chains: [chain] }: Feeds): ChainBackfill | null {
   return chain?.plan.sources.length === 1 ? chain : null;
 }
 
-/** The fault of an only source is the error of the command. */
+/** Throws the fault of the only source, as the error of the command. */
 function throwFault({ faults: [fault] }: ChainBackfill): void {
   if (fault) throw fault.error;
 }
@@ -225,8 +225,8 @@ function printReport(report: SourcesReport, { only, options }: Work): number {
   throwFault(only);
   const { chains, seconds, failed_metrics } = report;
   const { failures: _, ...chain } = chains[0] as SourcesReport['chains'][number];
-  const one = { ...chain, seconds, failed_metrics };
-  print(one, options, () => textOfChain(one));
+  const chainReport = { ...chain, seconds, failed_metrics };
+  print(chainReport, options, () => textOfChain(chainReport));
   return exitCodeOf(report);
 }
 

@@ -19,7 +19,7 @@ With PROFILE=distributed use the backups of ClickHouse, which stores all records
   BACKUP DATABASE chain_metrics TO File('/backups/NAME')
   RESTORE DATABASE chain_metrics FROM File('/backups/NAME')
 First stop the \`load\` and \`work\` processes, because ClickHouse copies one table after the other. Kafka keeps the messages
-that arrive meanwhile, and the content of Redis can be rebuilt.
+that arrive meanwhile. Redis needs no backup: it holds locks, counters and caches.
 
 Examples:
   chain-metrics backup /backups/$(date +%F)

@@ -28,7 +28,9 @@ Examples:
     const stored = await storedHeights(config);
     const today = isoDay(Date.now());
     const list = readRegistry(config).chains.map((chain) => {
-      const at = stored.find((one) => one.relay_chain === chain.relay_chain && one.chain === chain.name);
+      const at = stored.find(
+        (heights) => heights.relay_chain === chain.relay_chain && heights.chain === chain.name,
+      );
       return {
         relay_chain: chain.relay_chain,
         chain: chain.name,

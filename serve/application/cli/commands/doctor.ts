@@ -40,7 +40,7 @@ Exit code 1: a check failed; warnings alone exit with 0.`,
 });
 
 const count = (findings: readonly Finding[], state: Finding['state']) =>
-  findings.filter((one) => one.state === state).length;
+  findings.filter((finding) => finding.state === state).length;
 
 const STATE_CHARACTERS = 'warning'.length;
 const STYLES = { ok: 'good', warning: 'caution', failed: 'bad' } as const;

@@ -14,7 +14,7 @@ import { stopOnSignal } from '../stop.ts';
 interface ExportBlocksOptions {
   readonly node: string;
   readonly from: number;
-  /** The finalized head of the node when absent. */
+  /** Last height; the finalized head of the node if absent. */
   readonly to?: number;
   readonly concurrency: number;
   readonly output?: string;

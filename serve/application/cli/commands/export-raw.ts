@@ -73,8 +73,8 @@ Examples:
 });
 
 function textOf(to: string, { tables, rows, bytes: size }: RawExportReport, seconds: number): string {
-  const sum = (of: 'written' | 'unchanged' | 'removed') =>
-    Object.values(tables).reduce((all, table) => all + table[of], 0);
+  const sum = (count: 'written' | 'unchanged' | 'removed') =>
+    Object.values(tables).reduce((all, table) => all + table[count], 0);
   const [written, unchanged, removed] = [sum('written'), sum('unchanged'), sum('removed')];
   const gone = removed === 0 ? '' : `, ${formatNumber(removed)} removed`;
   return `${to}: ${plural(written, 'file')} written (${plural(rows, 'row')}, ${formatBytes(size)}), ${formatNumber(unchanged)} unchanged${gone}, in ${formatDuration(seconds)}\n`;

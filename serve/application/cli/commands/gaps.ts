@@ -14,7 +14,7 @@ export const gaps = command<[], { chain?: string; json?: boolean }>({
     command
       .option('--chain <name>', 'only that chain, by its name or an alias')
       .option('--json', 'print the result as JSON, with up to 1000 ranges of each kind'),
-  help: `Lists missing heights between stored blocks; \`backfill --dry-run\` also lists those before the first and after the last.
+  help: `Lists missing heights between stored blocks; \`backfill --dry-run\` also lists the missing heights before the first stored block and after the last.
 A day is missing if it has no blocks, unless the heights of the days around it show that the chain produced none. Snapshots
 that a node could not provide are listed with the reason: pruned state, or an item that the runtime lacks. If a day has no
 price, its amounts in USD are null, never 0.
@@ -30,10 +30,10 @@ Examples:
     return withOperations(config, async (client) => {
       const coverage = await client.call('coverage', filter);
       const skipped = await client.call('skippedSnapshots', chain === undefined ? {} : { chain: chain.name });
-      const report = coverage.map((one) => ({
-        ...one,
+      const report = coverage.map((chain) => ({
+        ...chain,
         skipped_snapshots: skipped.filter(
-          (days) => days.relay_chain === one.relay_chain && days.chain === one.chain,
+          (days) => days.relay_chain === chain.relay_chain && days.chain === chain.chain,
         ),
       }));
       print(report, options, () => describe(coverage, skipped, chain?.name));
@@ -49,8 +49,8 @@ function describe(
 ): string {
   const state = skippedDaysOf(skipped);
   if (chains.length === 0) {
-    const of = wanted === undefined ? '' : ` of ${wanted}`;
-    const none = `No blocks${of} are stored yet. Load some with \`chain-metrics ingest PATH…\` or \`chain-metrics backfill\`.`;
+    const ofChain = wanted === undefined ? '' : ` of ${wanted}`;
+    const none = `No blocks${ofChain} are stored yet. Load some with \`chain-metrics ingest PATH…\` or \`chain-metrics backfill\`.`;
     return `${[none, ...state].join('\n\n')}\n`;
   }
   const head = [

@@ -22,7 +22,7 @@ Examples:
       options,
       () => `Settings are environment variables. ${SECRET_FILES}\n\n${tableOf(listed)}\n`,
     );
-    // After the table, a wrong setting fails the command as in every other one.
+    // After the table, a wrong setting fails this command like any other.
     readConfig();
     return EXIT.ok;
   },
@@ -32,7 +32,7 @@ export const SECRET_FILES = `A secret (${Object.keys(declared.shape).filter(isSe
 
 interface ListedSetting {
   readonly name: string;
-  /** For a secret only its place. */
+  /** The value; for a secret, only where it is set. */
   readonly set_to: string | null;
   readonly default: string | null;
   readonly meaning: string;
@@ -51,7 +51,12 @@ function listSettings(env: NodeJS.ProcessEnv): ListedSetting[] {
 }
 
 function tableOf(listed: readonly ListedSetting[]): string {
-  const rows = listed.map((one) => [one.name, one.set_to ?? '', one.default ?? 'none', one.meaning]);
+  const rows = listed.map((setting) => [
+    setting.name,
+    setting.set_to ?? '',
+    setting.default ?? 'none',
+    setting.meaning,
+  ]);
   return alignedTable([headings(['setting', 'set to', 'default', 'meaning']), ...rows]);
 }
 

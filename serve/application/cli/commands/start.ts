@@ -53,7 +53,7 @@ export const start = command<[], StartOptions>({
   chain-metrics start --demo                   load demo data
   chain-metrics start --sample                 load recorded blocks only
   chain-metrics start --node wss://127.0.0.1:9944             load new blocks of the node's chain
-  chain-metrics start --node wss://127.0.0.1:9944 --days 3    also those of today and the two days before
+  chain-metrics start --node wss://127.0.0.1:9944 --days 3    also the blocks of today and the two days before
   chain-metrics start --sources sources.yaml   load new blocks of many chains, prices and locked value
   HOST=0.0.0.0 PORT=8080 chain-metrics start   accept requests of other machines
   PROFILE=distributed chain-metrics start --role load work

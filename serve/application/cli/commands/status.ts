@@ -162,9 +162,11 @@ function metrics({ metrics, computing }: SystemStatus, now: number): string {
   return lines.join('\n');
 }
 
-/** Without the metrics that only wait for a failing one. */
+/** Lines about failing metrics, without metrics that only wait for a failing metric. */
 function failing(metrics: SystemStatus['metrics'], now: number): string[] {
-  const failures = metrics.flatMap(({ metric, failures }) => failures.filter((one) => one.metric === metric));
+  const failures = metrics.flatMap(({ metric, failures }) =>
+    failures.filter((failure) => failure.metric === metric),
+  );
   return failures.flatMap((failure) => {
     const name = toKebabCase(failure.metric);
     const next =

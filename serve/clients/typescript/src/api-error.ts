@@ -53,7 +53,7 @@ const issuesByName = (errors: unknown): ApiIssue[] =>
 
 function messageOf(fields: Record<string, unknown>, issues: readonly ApiIssue[]): string | undefined {
   const text = [fields.detail, fields.message, fields.error_description].find(
-    (one) => typeof one === 'string',
+    (message) => typeof message === 'string',
   );
   if (typeof text === 'string' || issues.length === 0) return text as string | undefined;
   return issues.map(({ loc, msg }) => `${loc.slice(1).join('.')}: ${msg}`).join('; ');
