@@ -122,12 +122,14 @@ function startBackgroundWork(app: FastifyInstance, domain: AlertDomain): void {
   const logFailure = (text: string) => (error: unknown) => app.log.error({ err: error }, text);
   eventConsumers.start(logFailure('alert events were not processed; the next try is in at most 30 seconds'));
   webhookDeliveries.start(logFailure('webhooks were not sent; the next try is in at most 30 seconds'));
-  pageSteps.start(logFailure('steps of pages cannot be carried out'));
-  suppressedPages.start(logFailure('pages cannot follow silences and maintenance windows'));
+  pageSteps.start(logFailure('steps of pages were not carried out; the next try is in at most 30 seconds'));
+  suppressedPages.start(
+    logFailure('silences were not applied to pages; the next try is in at most 30 seconds'),
+  );
   snsSubscriptions.start(
     logFailure('Amazon SNS subscriptions were not confirmed; the next try is in at most 30 seconds'),
   );
-  pageDeliveries.start(logFailure('messages of pages cannot be sent'));
+  pageDeliveries.start(logFailure('messages of pages were not sent; the next try is in at most 30 seconds'));
   pageRetention.start(logFailure('old pages were not deleted; the next try is in an hour'));
   pagerHealth.start(logFailure('a check of the pager failed; the next one is in 30 seconds'));
   heartbeats.start(logFailure('heartbeats were not checked; the next try is in 15 seconds'));

@@ -57,7 +57,7 @@ interface OpenAlertsDependencies extends AlertParts {
   readonly query: z.output<typeof alertQuery>;
 }
 
-/** The newest open alerts that a query asks for. */
+/** The newest open alerts that match a query. */
 class OpenAlerts {
   readonly #deps: OpenAlertsDependencies;
   readonly #matches: (labels: MatchLabels) => boolean;
@@ -93,7 +93,7 @@ class OpenAlerts {
     }
   }
 
-  /** A group for each policy, and one without a name for alerts that page nobody. */
+  /** One group for each policy, and a group without a name for alerts that page nobody. */
   async *groups(): AsyncGenerator<readonly object[]> {
     const byReceiver = new Map<string, AlertmanagerAlert[]>();
     for await (const part of this.inParts()) {

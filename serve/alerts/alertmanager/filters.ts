@@ -4,7 +4,7 @@ import { parseMatchers } from '../../../aggregate/alerts/matchers/parse.ts';
 import { RequestRefused } from '../model/access.ts';
 import { MATCHERS_MAX, requireLimits } from '../model/entered-matchers.ts';
 
-/** If both grammars parse a filter differently, the classic one wins, as in Alertmanager: older clients write it. */
+/** If the two grammars parse a filter differently, the classic grammar wins, as in Alertmanager. Older clients use it. */
 export const filtersOf = (texts: readonly string[]): readonly Matcher[] =>
   requireLimits(texts.slice(0, MATCHERS_MAX + 1).flatMap(filterOf), 'filter');
 

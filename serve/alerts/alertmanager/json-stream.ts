@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 
-/** Streams a JSON array, so that a long one is never in memory as a whole. */
+/** Streams a JSON array, so only one part of it is in memory at a time. */
 export function jsonArray(parts: AsyncIterable<readonly unknown[]>): Readable {
   return Readable.from(textsOf(parts));
 }

@@ -9,7 +9,7 @@ import { serveAlertmanagerAlerts } from './alerts.ts';
 import { AlertmanagerScope } from './scope.ts';
 import { serveAlertmanagerSilences } from './silences.ts';
 
-/** Version reported to clients. */
+/** Version of Alertmanager that is reported to clients. */
 const VERSION = '0.28.1';
 
 interface AlertmanagerServing {

@@ -11,7 +11,7 @@ import type { Projects } from '../projects/projects.ts';
 /** Base URL for clients, which append `/api/v2`. */
 const BASE = '/alertmanager/:project';
 
-/** A parameter that may be repeated. */
+/** A query parameter that may be repeated. */
 export const texts = z
   .union([z.string(), z.array(z.string())])
   .default([])
@@ -28,13 +28,13 @@ interface AlertmanagerCall<Query, Body> {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: Body;
-  /** The store as the caller may use it. */
+  /** Runs queries within the caller's limits. */
   readonly store: QueryStore;
 }
 
 interface AlertmanagerOperation<Query extends z.ZodType, Body extends z.ZodType> {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** Behind `/api/v2`. An operation that returns nothing is answered without a body. */
+  /** Path below `/api/v2`. The response has no body if the operation returns nothing. */
   readonly path: string;
   readonly role: ProjectRole;
   readonly query?: Query;
@@ -75,7 +75,7 @@ export class AlertmanagerScope {
         ...(query === undefined ? {} : { querystring: query }),
         ...(body === undefined ? {} : { body }),
       },
-      // Checks access before the body is read.
+      // Check access before the body is read.
       onRequest: async (request) => {
         const caller = await principalOf(accounts, request);
         requireScope(caller, 'api');

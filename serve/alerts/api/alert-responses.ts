@@ -7,13 +7,13 @@ type ResponseParts = Pick<AlertDomain, 'suppressor' | 'users'>;
 
 type AlertResponse = ReturnType<typeof alertJson>;
 
-/** An alert as the API answers it. */
+/** An alert in the form of the API. */
 export async function alertResponse(parts: ResponseParts, alert: Alert, url: string): Promise<AlertResponse> {
   const [answer] = await alertResponses(parts, String(alert.project), [alert], url);
   return answer as AlertResponse;
 }
 
-/** Alerts of a project as the API answers them. */
+/** Alerts of a project in the form of the API. */
 export async function alertResponses(
   { suppressor, users: lookup }: ResponseParts,
   projectId: string,
@@ -28,7 +28,7 @@ export async function alertResponses(
   return alerts.map((alert) => alertJson(alert, users, url, silencedBy.get(alert.iid)));
 }
 
-/** Numbers of the newest open alerts that are suppressed now, or of those that are not. */
+/** Numbers of the newest open alerts that are suppressed now, or that are not suppressed. */
 export async function silencedAlerts(
   { suppressor }: Pick<ResponseParts, 'suppressor'>,
   reader: AlertReader,

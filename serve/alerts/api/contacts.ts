@@ -142,7 +142,7 @@ function serveContactActions(api: Api, contacts: AlertDomain['contacts']): void 
 
 const ruleShape = z.object({
   contact_id: z.string(),
-  after_minutes: z.int().min(0).max(1440).describe('minutes to wait after the page starts'),
+  after_minutes: z.int().min(0).max(1440).describe('minutes to wait after the step that pages you'),
 });
 const rulesShape = z
   .object({

@@ -23,7 +23,7 @@ interface ApiEndpoint<Path extends z.ZodObject, Query extends z.ZodObject, Body 
   readonly query?: Query;
   readonly body?: Body;
   readonly isBodyOptional?: boolean;
-  /** Returns a whole list, or one page of it if the request has `page` or `per_page`: clients of GitLab send these. */
+  /** Returns a whole list, or one page if the request has `page` or `per_page`, which clients of GitLab send. */
   readonly isWholeList?: boolean;
   readonly answer?: z.ZodType;
   readonly status?: 200 | 201 | 204;

@@ -18,7 +18,7 @@ const numberOf = (name: keyof typeof POLICY_RANGES) =>
 const numbers = {
   repeats: numberOf('repeats').describe('number of times that all steps run again after the first time'),
   reminder_hours: numberOf('reminder_hours').describe(
-    'hours after the last step until the steps start again; 0: never',
+    'hours after the end of the last step until the steps start again; 0: never',
   ),
   ack_timeout_minutes: numberOf('ack_timeout_minutes').describe(
     'minutes after an acknowledgement until the page starts again; 0: never',

@@ -61,10 +61,10 @@ const windowJson = (window: MaintenanceWindow) => ({
   created_at: timeText(window.created_ms),
 });
 
-/** Never 0 for a given time, because 0 means no bound. */
+/** 0 for null, else never 0, because 0 means no bound. */
 const momentOf = (text: string | null): number => (text === null ? 0 : Math.max(1, Date.parse(text)));
 
-/** Columns for the fields that a request has. */
+/** Converts the fields of a request to columns. */
 function fieldsOf({
   matchers,
   from,

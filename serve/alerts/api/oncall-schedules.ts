@@ -15,7 +15,7 @@ const WINDOW_DAYS_MAX = 400;
 const WINDOW_DAYS_DEFAULT = 14;
 
 const moment = z.iso.datetime();
-/** Times that are computed from a later one could need a fifth digit for the year, which RFC 3339 does not allow. */
+/** Leaves room for computed times: RFC 3339 has no years after 9999. */
 const LATEST = Date.UTC(9000, 0);
 export const timeInput = z.iso
   .datetime({ offset: true })

@@ -40,7 +40,8 @@ export function serveProjects(api: Api, domain: ProjectParts, url: () => string)
       isWholeList: true,
       answer: z.array(projectShape),
     },
-    async ({ caller }) => (await projects.ofUser(caller.user)).map((of) => projectJson(of, url())),
+    async ({ caller }) =>
+      (await projects.ofUser(caller.user)).map((membership) => projectJson(membership, url())),
   );
   api.add(
     {
@@ -117,7 +118,7 @@ function serveMembers(api: Api, domain: ProjectParts): void {
       doc: 'A member cannot grant a role above their own.',
       role: 'Maintainer',
       body: z.object({
-        user_id: z.int().optional().describe('of a user with whom the caller shares a project'),
+        user_id: z.int().optional().describe('id of a user with whom the caller shares a project'),
         username: wellFormedText().max(255).optional().describe('the exact username'),
         access_level: accessLevel,
       }),

@@ -102,7 +102,7 @@ const deliveryJobs = (queue: Queue) =>
     projectConcurrency: Math.ceil(DELIVERY_CONCURRENCY / 8),
   });
 
-/** Constructs the parts once for a process; the schema must have been applied. */
+/** Constructs the parts, once per process. The schema must be applied before. */
 export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDomain {
   const { runtime, accounts, pipeline, settings, publicUrl, metrics } = dependencies;
   const { store, keyValue, clock } = runtime;

@@ -84,7 +84,7 @@ export class AlertPersonalData implements PersonalData {
 
   async remove({ id, username, deleted_ms: marked_ms }: User): Promise<void> {
     const deleted_ms = this.#accounts.clock.now();
-    // The row of a deleted account has no name, but requests in flight may have written the name later.
+    // The row of a deleted account has no name, but a concurrent request may have written the name afterwards.
     const isNamed =
       username === '' ? sql`author_id = ${id} AND created_ms >= ${marked_ms}` : sql`created_by = ${username}`;
     // Only in projects of the user: amtool sends any name, so elsewhere it may belong to another person.

@@ -45,7 +45,7 @@ interface ChannelChanges {
 /** The channels of projects. A channel notifies a team of pages. */
 export class Channels {
   readonly #deps: ChannelsDependencies;
-  /** Limited, because a channel can have anybody's address. */
+  /** Limits test messages, because a channel can have anybody's address. */
   readonly #tests: Limiter;
 
   constructor(dependencies: ChannelsDependencies) {
@@ -210,7 +210,7 @@ export class Channels {
     return this.#deps.seal.encrypt(JSON.stringify(settings), contextOf(id));
   }
 
-  /** Null if the server's key has changed since they were encrypted. */
+  /** Null if the server's key has changed since the settings were encrypted. */
   #settingsOf({ id, settings }: NotificationChannel): DestinationSettings | null {
     try {
       return JSON.parse(this.#deps.seal.decrypt(settings, contextOf(id))) as DestinationSettings;

@@ -16,7 +16,7 @@ import { SETTING_FIELDS } from './destination-settings.ts';
 import { requireWithinLimit } from './message-limit.ts';
 import { changedTemplate, type TemplateChanges, templateOf } from './template-changes.ts';
 
-/** The setting of each type of contact that is its address. */
+/** For each type of contact, the setting that contains its address. */
 const ADDRESS_FIELDS = { email: 'address', telegram: 'chat_id', webhook: 'url' } as const;
 type ContactType = keyof typeof ADDRESS_FIELDS;
 export const CONTACT_TYPES = Object.keys(ADDRESS_FIELDS) as [ContactType, ...ContactType[]];
@@ -25,7 +25,7 @@ const CONTACTS_PER_USER = 10;
 const CODE_CHARACTERS = 8;
 const CODE_MS = 10 * 60_000;
 const CODE_TRIES = 5;
-/** Limits an hour: of codes and tests to a user, and of codes to an address. */
+/** Limits per hour: codes and tests of a user, and codes to an address. */
 const MESSAGES_PER_HOUR = { user: 20, address: 5 };
 
 /** A contact as its user sees it. */
@@ -33,7 +33,7 @@ export interface Contact {
   readonly id: string;
   readonly type: ContactType;
   readonly address: string;
-  /** 0 until its code was entered. */
+  /** 0 until the user enters the code. */
   readonly verified_ms: number;
   readonly created_ms: number;
   /** The stored template; '' for none. */
@@ -69,7 +69,7 @@ export class Contacts {
     this.#perAddress = limiters({ name: 'contacts/address', max: MESSAGES_PER_HOUR.address, seconds });
   }
 
-  /** The e-mail of the account first, if it is confirmed, then the oldest. */
+  /** The contacts of a user. The confirmed e-mail of the account comes first, then the oldest contacts. */
   async list(userId: string): Promise<Contact[]> {
     const [account, rows] = await Promise.all([this.#accountContact(userId), this.#rows(userId)]);
     const own = rows.map((row) => this.#shown(row));

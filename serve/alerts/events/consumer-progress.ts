@@ -11,7 +11,7 @@ export interface Progress {
   readonly target: string;
   /** All events up to this position are processed. */
   readonly position: number;
-  /** Time, status and fault of the newest request to a receiver. The status is 0 when there was no response. */
+  /** Time, status and fault of the newest request to a receiver. The status is 0 if there was no response. */
   readonly at: number;
   readonly status: number;
   readonly fault: string;
@@ -64,7 +64,7 @@ export class ConsumerProgress {
     return this.save(blank(project, target), {});
   }
 
-  /** Moves a target behind the newest event, so that only later ones have consequences. */
+  /** Moves a target to the newest event, so it processes only later events. */
   async skipHistory(project: number, target: string): Promise<Progress> {
     await this.#deps.pipeline.waitUntilWritten();
     const before = (await this.get(project, target)) ?? blank(project, target);

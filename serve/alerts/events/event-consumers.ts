@@ -11,7 +11,7 @@ import {
 } from './event-history.ts';
 import { ProjectJobs, type ProjectTask } from './project-jobs.ts';
 
-/** Processes the alert events of projects, for example into incidents. */
+/** Processes the alert events of projects, for example to create incidents. */
 export interface EventConsumer {
   /** Key of its stored positions. */
   readonly name: string;

@@ -36,7 +36,10 @@ interface StoredAlertChanges {
   readonly isFull: boolean;
 }
 
-/** Events are stored before the alerts that they create. Consumers retry at this interval, up to the maximum age of an event. */
+/**
+ * Events are stored before the alerts that they create. Consumers retry at this interval. They give up on a missing
+ * alert when its event is older than ALERT_WAIT_MS_MAX.
+ */
 export const ALERT_RETRY_MS = 250;
 export const ALERT_WAIT_MS_MAX = HOUR_MS;
 

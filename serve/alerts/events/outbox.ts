@@ -46,8 +46,8 @@ export class Outbox {
   }
 
   /** Adds notifications by target. Existing notifications stay unchanged. */
-  async add(project: number, told: ReadonlyMap<string, readonly NotifiedChange[]>): Promise<void> {
-    const rows = [...told].flatMap(([target, changes]) =>
+  async add(project: number, changesByTarget: ReadonlyMap<string, readonly NotifiedChange[]>): Promise<void> {
+    const rows = [...changesByTarget].flatMap(([target, changes]) =>
       changes.map((change) =>
         rowOf(project, target, { ...change, attempts: 0, next_ms: 0, version: 0 }, false),
       ),
@@ -55,7 +55,7 @@ export class Outbox {
     for (let i = 0; i < rows.length; i += ROWS_PER_INSERT) {
       await this.#deps.store.insert(notifications, rows.slice(i, i + ROWS_PER_INSERT));
     }
-    this.#deps.jobs.wake([...told.keys()].map((name) => ({ project, name })));
+    this.#deps.jobs.wake([...changesByTarget.keys()].map((name) => ({ project, name })));
   }
 
   /** Stores changed notifications. */
@@ -105,7 +105,10 @@ export class Outbox {
       sql`SELECT * FROM ${notifications} FINAL
         WHERE project = ${project} AND target = ${target} AND NOT is_done AND next_ms > 0`,
     );
-    await this.save(project, target, { open: waiting.map((of) => ({ ...of, next_ms: 0 })), done: [] });
+    await this.save(project, target, {
+      open: waiting.map((notification) => ({ ...notification, next_ms: 0 })),
+      done: [],
+    });
   }
 
   /** Skips all earlier events for a target. Waits for a running round of the target. */

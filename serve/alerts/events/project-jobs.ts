@@ -1,6 +1,6 @@
 import type { Queue } from '../../../infra/ports.ts';
 
-/** Work for a project that one process at a time does. */
+/** Work for a project. Only one process at a time does it. */
 export interface ProjectTask {
   readonly project: number;
   /** Name of the event consumer, or id of the receiver. */
@@ -11,7 +11,7 @@ interface ProjectJobsOptions {
   readonly queue: Pick<Queue, 'add' | 'process'>;
   /** Name of the queue. */
   readonly name: string;
-  /** Tasks at the same time in this process, of all projects and of one. */
+  /** Concurrent tasks in this process: of all projects, and of one project. */
   readonly concurrency: number;
   readonly projectConcurrency: number;
 }
@@ -25,7 +25,7 @@ interface ProjectWork {
 }
 
 const SWEEP_MS = 30_000;
-/** Interval at which a task checks for a free place. */
+/** Interval at which a task checks for a free slot. */
 const FULL_MS = 250;
 const QUICK_MS = 5000;
 const QUICK_TASKS_MAX = 100_000;
@@ -34,8 +34,8 @@ const STOPPED_MS = 1000;
 
 /**
  * Runs tasks of projects as jobs of the queue. Rows of the store record the work, so a job may be lost: a sweep adds it
- * again, in any process. A task is short, and its next part waits behind those of other projects. Half of the
- * places are left to tasks that were quick the last time.
+ * again, in any process. A run does one part of a task; the next part waits behind tasks of other projects. Half of the
+ * slots are reserved for tasks whose last run was quick.
  */
 export class ProjectJobs {
   readonly #options: ProjectJobsOptions;
@@ -43,7 +43,7 @@ export class ProjectJobs {
   readonly #running = new Map<Promise<unknown>, ProjectTask>();
   /** Projects with tasks that found no free slot. */
   readonly #full = new Set<number>();
-  /** Ids of tasks whose last run was quick. A run that only postpones its work does not count as quick. */
+  /** Ids of tasks whose last run was quick and left no work for a later run. */
   readonly #quick = new Set<string>();
   #work: ProjectWork | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -133,8 +133,8 @@ export class ProjectJobs {
     const { concurrency, projectConcurrency } = this.#options;
     const running = [...this.#running.values()];
     if (running.filter(({ project }) => project === task.project).length >= projectConcurrency) return false;
-    const isQuick = (of: ProjectTask) => this.#quick.has(idOf(of));
-    return isQuick(task) || running.filter((of) => !isQuick(of)).length < Math.max(1, concurrency / 2);
+    const isQuick = (other: ProjectTask) => this.#quick.has(idOf(other));
+    return isQuick(task) || running.filter((other) => !isQuick(other)).length < Math.max(1, concurrency / 2);
   }
 
   #sweep({ pendingTasks, onFailure }: ProjectWork): void {

@@ -1,10 +1,10 @@
 // Delays between retries. Pure functions.
 
-/** Wait before the second attempt; it doubles with each further one. */
+/** Delay before the second attempt. It doubles with each further attempt. */
 const RETRY_MS = 2000;
-/** A random wait is never shorter. */
+/** Lower limit of a random delay. */
 const RETRY_MS_MIN = 1000;
-/** Attempts to send an event that the receiver refuses while it may accept others. */
+/** Attempts to send an event before it is given up, if the receiver refuses this event in particular. */
 export const REFUSED_ATTEMPTS_MAX = 3;
 
 /** The wait after a number of failures: random up to a limit that doubles ("full jitter"). */
@@ -13,8 +13,8 @@ export function retryDelayMs(failures: number, maxMs: number, random: () => numb
   return Math.round(Math.max(Math.min(RETRY_MS_MIN, maxMs), random() * limit));
 }
 
-/** Client errors that say that the receiver, and not the request, is at fault. */
+/** Client errors for which the receiver, not the request, is at fault. */
 const TEMPORARY = new Set([408, 425, 429]);
 
-/** Whether the receiver refuses this request in particular, while it may accept others. */
+/** True if the receiver refuses this request in particular and may accept others. */
 export const isRefusal = (status: number): boolean => status >= 300 && status < 500 && !TEMPORARY.has(status);

@@ -2,7 +2,7 @@ import { RequestRefused } from '../model/access.ts';
 
 const URL_CHARACTERS_MAX = 2000;
 
-/** Refuses what is no http or https URL, and URLs that contain credentials. */
+/** Requires an http or https URL without credentials. */
 export function requireHttpUrl(text: string, field: string): void {
   const url = URL.parse(text);
   const isHttp = url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';

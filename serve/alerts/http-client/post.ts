@@ -7,7 +7,7 @@ import { isPublicAddress } from './public-address.ts';
 
 // Sends POST requests to URLs that project members configure, so a URL may point into a private network.
 
-/** How long a receiver may take to answer. */
+/** Timeout of a request. */
 export const POST_MS_MAX = 10_000;
 const RESPONSE_BYTES_MAX = 64 * 1024;
 /** Bytes of a response that are returned. */
@@ -35,11 +35,11 @@ const publicOnly =
 
 interface ConnectionOptions {
   readonly allowsPrivate: boolean;
-  /** Resolves names; the one of the system by default. */
+  /** DNS resolver; by default that of the system. */
   readonly resolve?: typeof lookup;
 }
 
-/** Connections to one URL that are used for several requests. Their addresses are checked when they are opened. */
+/** Reusable connections to one URL. The address is checked when a connection is opened. */
 export class TargetConnections {
   readonly url: URL;
   readonly agent: PlainAgent;
@@ -63,9 +63,9 @@ interface Post {
 }
 
 export interface PostResponse {
-  /** Of the response; 0 when it had none. */
+  /** Status of the response; 0 if there was none. */
   readonly status: number;
-  /** How long the receiver asks to wait; 0 when it does not. */
+  /** Retry delay that the receiver asks for; 0 for none. */
   readonly retryAfterMs: number;
   /** The beginning of the response. */
   readonly answer: string;
@@ -79,7 +79,7 @@ export async function post(connections: TargetConnections, request: Post): Promi
   try {
     return await send(connections, request);
   } catch (error) {
-    // The receiver closed a connection while it was unused; it has not seen the request.
+    // The receiver closed an idle connection, so it has not seen the request.
     if (error instanceof UnusedConnectionClosed) return send(connections, request);
     throw error;
   }

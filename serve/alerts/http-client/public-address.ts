@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js';
 /** The virtual public address of Azure's platform services; only machines inside Azure reach it. */
 const AZURE_PLATFORM = '168.63.129.16';
 
-/** Whether an IP address belongs to the public internet. For an embedded IPv4 address, only that address counts. */
+/** True if an IP address belongs to the public internet. For an IPv6 address with an embedded IPv4 address, checks the latter. */
 export function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text)) return false;
   const address = ipaddr.parse(text);

@@ -2,12 +2,12 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { withoutByteOrderMark } from '../../../aggregate/alerts/formats/delivery.ts';
 
 const PREFIX = 'ce-';
-/** Attributes that a header may name; the data is the body. */
+/** Headers with attributes. `ce-data` is none of them, because the data is the body. */
 const ATTRIBUTE = /^ce-(?!data$)[a-z0-9]+$/;
 
 /**
- * The body to store, or null for another request. The attributes in `ce-` headers become part of it, so that a replay
- * reads the same event. `check` throws for a body that is not JSON.
+ * The body to store, or null if the request is no CloudEvent. Attributes in `ce-` headers become part of the body, so a
+ * replay reads the same event. `check` throws for a body that is not JSON.
  */
 export function cloudEventsIn(
   headers: IncomingHttpHeaders,

@@ -38,7 +38,7 @@ interface IntakeRequest {
   Params: { endpoint: string };
 }
 
-/** The integration that a request names, and whether it has the key. */
+/** The integration in the path of a request; `hasKey`: the request has a valid key of it. */
 interface Identified {
   readonly entry: CachedIntegration | undefined;
   readonly hasKey: boolean;
@@ -93,7 +93,7 @@ export async function serveIntake(app: FastifyInstance, dependencies: IntakeDepe
 
 export const bodyOf = ({ body }: FastifyRequest): Buffer => (Buffer.isBuffer(body) ? body : Buffer.alloc(0));
 
-/** No GET: opening the address in a browser must not count as a beat. */
+/** There is no GET route, because opening the URL in a browser must not count as a beat. */
 function serveHeartbeat(intake: FastifyInstance, dependencies: IntakeDependencies): void {
   intake.post<IntakeRequest>(HEARTBEAT_PATH, {
     schema: describeHeartbeat(),
@@ -112,7 +112,7 @@ function serveHeartbeat(intake: FastifyInstance, dependencies: IntakeDependencie
   });
 }
 
-/** The result of a body, and the Watchdogs in it. */
+/** The result of a body, and the Watchdogs in the body. */
 interface IntakeResult extends EventResult {
   readonly watchdogs: readonly Beat[];
 }
@@ -120,14 +120,14 @@ interface IntakeResult extends EventResult {
 /** The result of a request without alerts. */
 const NOTHING: Pick<IntakeResult, 'created' | 'watchdogs'> = { created: [], watchdogs: [] };
 
-/** A body as it is stored, and the idempotency key that its sender gave. */
+/** A body to store, with its parser and the idempotency key of its sender. */
 interface Arrival {
   readonly endpoint: Pick<IntakeEndpoint, 'parser'>;
   readonly body: Buffer;
   readonly key?: string | string[] | undefined;
 }
 
-/** Null for a request that brings no alerts: a message of Amazon SNS about a subscription. */
+/** Converts a received body to the form that is stored. Null for a body without alerts: an SNS subscription message. */
 async function arrival(
   { pipeline, sns }: IntakeDependencies,
   { headers }: FastifyRequest,
@@ -155,18 +155,18 @@ export async function receive(
     idempotency_key: shortKey(String(key ?? '').trim()),
   });
   const parsed = pipeline.parse(head, body);
-  // Checked again, because many requests may have been admitted at the same time.
+  // Check again: many requests may have passed the first check at the same time.
   if (pipeline.isOverloaded(head.project)) throw overloaded();
   return { ...(await pipeline.deliver(head, body, parsed)), watchdogs: beatsIn(parsed) };
 }
 
 const KEY_CHARACTERS_MAX = 255;
 
-/** A longer idempotency key is stored as its hash, which is as unique. */
+/** Replaces a longer idempotency key by its hash. */
 const shortKey = (key: string): string => (key.length > KEY_CHARACTERS_MAX ? sha256(key) : key);
 
 /**
- * Counts refused requests after their answers are sent. Otherwise the time of an answer would show a sender without the
+ * Counts a refused request after its response is sent. Otherwise the response time would reveal to a sender without the
  * key whether the integration exists.
  */
 function recordRefusals(intake: FastifyInstance, dependencies: IntakeDependencies): void {
@@ -206,7 +206,7 @@ async function admit(
   if (dependencies.pipeline.isOverloaded(Number(integration.project_id))) throw overloaded();
 }
 
-/** The integration of a request with its key; throws unless it is active. */
+/** The integration of a request. Throws if the key is wrong or the integration is inactive. */
 function requireActive(request: FastifyRequest, { entry, hasKey }: Identified): CachedIntegration {
   if (!hasKey || entry === undefined) {
     throw new HttpError('unauthorized', 'The integration does not exist or the key is wrong.', {
@@ -233,7 +233,10 @@ function isJson(contentType: string): boolean {
 const JSON_REQUIRED = 'Send JSON in UTF-8 with the header Content-Type: application/json.';
 const SNS_HINT = 'Amazon SNS sends text. Use an integration of the type SNS instead.';
 
-/** Amazon SNS sends text, and its key only after a 401. `sender` is the integration whose key the request has. */
+/**
+ * Requires JSON, or text from Amazon SNS. `sender` is the integration, if the request has its key. Amazon SNS sends the
+ * key only after a 401, so a request without a key is recognized by the header of SNS.
+ */
 function requireType(headers: FastifyRequest['headers'], sender: CachedIntegration | undefined): void {
   const type = headers['content-type'] ?? '';
   if (isJson(type)) return;

@@ -18,15 +18,15 @@ const EVENT_BYTES_MAX = 512 * 1024;
 const senders = new WeakMap<FastifyRequest, CachedIntegration>();
 
 /**
- * The Events API v2 of PagerDuty. The key is in the body, so a body is read before its sender is known. An unknown key
- * is an invalid event, as it is for PagerDuty.
+ * The Events API v2 of PagerDuty. The key is in the body, so the body is read before the sender is authenticated. As at
+ * PagerDuty, an unknown key makes the event invalid.
  */
 export async function servePagerduty(app: FastifyInstance, dependencies: IntakeDependencies): Promise<void> {
   const { pipeline, beats, bodyBytesMax } = dependencies;
   const bodyLimit = Math.min(EVENT_BYTES_MAX, bodyBytesMax);
   await app.register(async (intake) => {
     intake.removeAllContentTypeParsers();
-    // Any content type, because `curl -d` sends that of a form.
+    // Accepts any content type, because `curl -d` sends the content type of a form.
     intake.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) =>
       done(null, body),
     );

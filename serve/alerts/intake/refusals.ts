@@ -3,7 +3,7 @@ import { sql } from '../../../infra/sql.ts';
 import { WATCHDOGS_MAX } from '../integrations/beat-recorder.ts';
 import { alertRefusals } from '../model/tables.ts';
 
-/** An answer that refused a request; its message says nothing of what the request contained. */
+/** A response that refused a request. Its message contains nothing from the request. */
 export interface Refusal {
   readonly status: number;
   readonly code: string;
@@ -13,20 +13,20 @@ export interface Refusal {
 /** Number of refused requests for one reason, with the newest response. */
 export interface CountedRefusal extends Refusal {
   readonly count: number;
-  /** The time of the newest. */
+  /** Time of the newest of these requests. */
   readonly last: number;
 }
 
 /**
- * Counts requests without a valid key separately, so strangers cannot raise the counts of the real sender. Few checks
- * run before the key check, so strangers can raise few counts.
+ * Counts requests without a valid key separately, so strangers cannot raise the counts of the real sender. Only a few
+ * checks run before the key check, so strangers can raise only a few counts.
  */
 export const refusalWithoutKey = ({ status, code, message }: Refusal): Refusal =>
   code === 'unauthorized'
     ? { status, code, message: 'The key is missing or wrong.' }
     : { status, code: `${code} without key`, message: `${message} The request had no valid key either.` };
 
-/** Counted for a Watchdog that is not watched; its delivery was accepted. */
+/** Counted for a Watchdog above the limit. Its delivery is accepted, but the Watchdog is not watched. */
 export const TOO_MANY_WATCHDOGS: Refusal = {
   status: 200,
   code: 'too_many_watchdogs',
@@ -78,7 +78,7 @@ export class Refusals {
     });
   }
 
-  /** Stores what was counted since the last time. */
+  /** Stores the counts since the last call. */
   async flush(): Promise<void> {
     const counted = [...this.#counts.values()];
     if (counted.length === 0) return;
@@ -94,7 +94,7 @@ export class Refusals {
     }
   }
 
-  /** Refusals of the last week by reason, newest first. Those of other servers appear after up to 10 seconds. */
+  /** Refusals of the last week by reason, newest first. Refusals on other servers appear after up to 10 seconds. */
   async latest(integration: string, store: Pick<Store, 'rows'> = this.#store): Promise<CountedRefusal[]> {
     const own = [...this.#counts.values()].filter((counted) => counted.integration === integration);
     const since = this.#clock.now() - DAYS_SHOWN * DAY_MS;

@@ -5,13 +5,13 @@ import { secretContext } from '../http-client/signature.ts';
 import type { CachedIntegration } from '../integrations/integration-cache.ts';
 import { presetOf, SIGNATURE_HEADERS } from '../integrations/presets/presets.ts';
 
-/** Whether a request has a signature of its body instead of a key. */
+/** True if a request has a signature of its body instead of a key. */
 export const isSigned = (headers: IncomingHttpHeaders): boolean =>
   headers.authorization === undefined && SIGNATURE_HEADERS.some((name) => headers[name] !== undefined);
 
 const hexOf = (key: string, body: Buffer) => createHmac('sha256', key).update(body).digest('hex');
 
-/** Checks signatures. An unknown integration takes as long as a known one. */
+/** Checks signatures. The check takes as long for an unknown integration as for a known one. */
 export class BodySignatures {
   readonly #seal: Seal;
   readonly #decoy: string;

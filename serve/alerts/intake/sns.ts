@@ -16,13 +16,13 @@ interface SnsIntakeDependencies {
   readonly clock: Clock;
 }
 
-/** The alert in a message, and the id that it has in all attempts to send it. */
+/** The alert in a message, and the id of the message, which all attempts to send it share. */
 interface SnsNotification {
   readonly body: Buffer;
   readonly id: string;
 }
 
-/** Ids are remembered for a day, so an older message could count twice. Amazon retries for some hours at most. */
+/** Ids are remembered for a day, so an older message could count twice. Amazon retries for a few hours at most. */
 const AGE_MS_MAX = DAY_MS;
 const DIGESTS = { 1: 'RSA-SHA1', 2: 'RSA-SHA256' } as const;
 

@@ -68,7 +68,7 @@ export class TestAlerts {
     return tryRules({ pipeline: this.#pipeline, store }, integration, rules);
   }
 
-  /** The alerts that a payload would create, without creating them; null where an item is refused. */
+  /** The alerts that a payload would create, without creating them; null for a refused item. */
   preview(integration: Integration, mapping: Mapping | null, payload: string) {
     const head = deliveryOf(integration, typeOf(integration).endpoint, { mapping });
     return refusing(async () => this.#pipeline.parse(head, Buffer.from(payload)).items);

@@ -7,7 +7,7 @@ const BYTES_MAX = 64 * 2 ** 20;
 
 /**
  * Bodies that are read before authentication, because the key is in the body or the signature covers it. A sender may
- * never finish one, so an address may hold at most four fifths of BYTES_MAX.
+ * never finish a body, so one address may hold at most four fifths of BYTES_MAX.
  */
 export class UnauthenticatedBodies {
   readonly #reading = new PendingBytes<string>(BYTES_MAX);
@@ -19,7 +19,7 @@ export class UnauthenticatedBodies {
       throw new HttpError('overloaded', 'Too many bodies are being read. Retry the request.', RETRY_SOON);
     const bytes = Math.min(Number(request.headers['content-length'] ?? bytesMax), bytesMax);
     this.#reading.add(address, bytes);
-    // Also when the connection breaks off, after which Fastify calls no hook.
+    // `close` also fires if the connection breaks off; Fastify then calls no hook.
     reply.raw.once('close', () => this.#reading.remove(address, bytes));
   }
 }

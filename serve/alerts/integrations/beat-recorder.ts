@@ -16,9 +16,9 @@ import {
 } from './heartbeat-store.ts';
 import type { CachedIntegration } from './integration-cache.ts';
 
-/** The time of a beat is stored at most this often. */
+/** Shortest interval between two stored times of a beat. */
 const STORE_MS = 5_000;
-/** Watchdogs of an integration, so that a sender whose labels change fills no table. */
+/** Limit of Watchdogs per integration. Otherwise a sender whose labels change could fill the table. */
 export const WATCHDOGS_MAX = 100;
 /** Interval for reading the stored beats of an integration again, because beats may have been deleted. */
 const REREAD_MS = 60_000;
@@ -32,7 +32,7 @@ export const beatsIn = ({ items }: Pick<ParsedDelivery, 'items'>): Beat[] =>
   items.flatMap((item) => (item?.effect === 'heartbeat' ? [beatOf(item)] : []));
 
 function beatOf({ fingerprint, labels, title }: AlertItem): Beat {
-  // A generic payload has its name in the title.
+  // A generic payload has no labels; its title is the name.
   const shown = labels.length > 0 ? labels : [`alertname=${title}`];
   return { beat: fingerprint || sha256(shown.join('\n')), labels: shown };
 }
@@ -46,12 +46,12 @@ interface BeatRecorderDependencies {
 
 /** This process's copy of the stored beats of an integration. */
 interface StoredBeats {
-  /** By beat, when this process stored it last. */
+  /** When this process last stored each beat. */
   readonly storedMs: Map<string, number>;
   readonly readMs: number;
 }
 
-/** A Watchdog is noted in the row of every request, too: that row stays when the Watchdog is forgotten. */
+/** A Watchdog is also recorded in the row of every request, because that row stays when the Watchdog is forgotten. */
 function rowsOf(key: HeartbeatKey, now: number): HeartbeatRow[] {
   const row = { ...newRow(key), heard_ms: now };
   if (!isWatchdog(key.beat)) return [row];
@@ -73,7 +73,7 @@ export class BeatRecorder {
     });
   }
 
-  /** Does not wait for the store: if storing a beat failed, the sender would repeat alerts that are already accepted. */
+  /** Does not wait for the store. A failure would make the sender repeat alerts that are already accepted. */
   record(entry: CachedIntegration, watchdogs: readonly Beat[]): void {
     const beats = [{ beat: EVERY_REQUEST, labels: [] }, ...watchdogs];
     this.#add(entry, beats).catch(ignore('heartbeats.heard'));
@@ -121,7 +121,7 @@ export class BeatRecorder {
     for (const { integration, beat } of taken) this.#stored.get(integration)?.storedMs.set(beat, now);
   }
 
-  /** Reads the stored beats of integrations with a beat that is not in the copy. */
+  /** Reads the stored beats of each integration with a beat that this process's copy lacks. */
   async #read(keys: readonly HeartbeatKey[], now: number): Promise<void> {
     const unknown = keys.filter(({ integration, beat }) => {
       const stored = this.#stored.get(integration);

@@ -2,7 +2,7 @@ import type { DeliveryRequest } from '../../../aggregate/alerts/model/event.ts';
 import type { Integration } from '../model/tables.ts';
 import type { IntakeEndpoint } from './integration-type.ts';
 
-/** A delivery through an integration, as the alert pipeline takes it. */
+/** The alert pipeline's input for a delivery through an integration. */
 export const deliveryOf = (
   integration: Pick<Integration, 'id' | 'project_id' | 'heartbeat_minutes' | 'heartbeat_matchers'>,
   endpoint: Pick<IntakeEndpoint, 'parser'>,
@@ -13,7 +13,7 @@ export const deliveryOf = (
   endpoint: endpoint.parser,
   mapping: null,
   sender_rules: null,
-  // Without a heartbeat nobody would miss a Watchdog, so it is an alert like any other.
+  // If no heartbeat watches it, a Watchdog is an ordinary alert.
   heartbeat_matchers: integration.heartbeat_minutes > 0 ? integration.heartbeat_matchers : '',
   groups_by_payload: true,
   idempotency_key: '',

@@ -6,7 +6,7 @@ import { missingSince } from './heartbeat-watch.ts';
 import { httpIntegration } from './http.ts';
 
 type Named = Pick<IntegrationSummary, 'name' | 'heartbeat_minutes'>;
-/** For deliveries that only look up an alert. */
+/** Stands for the integration in a delivery that only looks up an alert. */
 const UNNAMED: Named = { name: '', heartbeat_minutes: 0 };
 
 interface AlertDelivery {
@@ -38,12 +38,17 @@ export const lookupDelivery = (row: HeartbeatRow): AlertDelivery => missingBeatD
 
 /** All servers use the same idempotency key, so a duplicate delivery counts once. */
 function deliveryWith({ project, integration, beat }: HeartbeatRow, idempotency_key: string, fields: object) {
-  // Without matchers: no alert about a missing beat may count as a beat.
-  const of = { id: integration, project_id: String(project), heartbeat_minutes: 0, heartbeat_matchers: '' };
+  // No matchers, because an alert about a missing beat must not count as a beat.
+  const source = {
+    id: integration,
+    project_id: String(project),
+    heartbeat_minutes: 0,
+    heartbeat_matchers: '',
+  };
   const fingerprint = ['heartbeat', integration, beat].filter(Boolean).join(' ');
   const payload = { monitoring_tool: HEARTBEAT_TOOL, fingerprint, ...fields };
   return {
-    head: deliveryOf(of, httpIntegration.endpoint, { idempotency_key }),
+    head: deliveryOf(source, httpIntegration.endpoint, { idempotency_key }),
     body: Buffer.from(JSON.stringify(payload)),
   };
 }
@@ -59,7 +64,7 @@ function descriptionOf({ beat, labels, heard_ms }: HeartbeatRow, { heartbeat_min
   return `${kind} for ${heartbeat_minutes} minutes. ${last}`;
 }
 
-/** Without the name of the rule: a route that drops Watchdogs must not drop the alert about a missing one. */
+/** Leaves out `alertname`: a route that drops Watchdogs must not drop the alert about a missing Watchdog. */
 const shownLabels = ({ labels }: HeartbeatRow): readonly string[] =>
   labels.filter((label) => !label.startsWith('alertname='));
 

@@ -10,7 +10,7 @@ export const POSTED = 'posted';
 
 export const isWatchdog = (beat: string): boolean => beat !== EVERY_REQUEST && beat !== POSTED;
 
-/** A beat that is watched or was, as the table stores it. */
+/** A row of the table: a beat that is or was watched. */
 export interface HeartbeatRow {
   readonly project: number;
   readonly integration: string;
@@ -32,10 +32,10 @@ export interface HeartbeatAlert {
   readonly startedMs: number;
 }
 
-/** Name of the tool of alerts about missing beats. */
+/** Monitoring tool of alerts about missing beats. */
 export const HEARTBEAT_TOOL = 'Heartbeat';
 
-/** Whether a beat is watched. EVERY_REQUEST is watched from the first check on, even before a request arrives. */
+/** True if a beat is watched. EVERY_REQUEST is watched from the first check on, even before a request arrives. */
 export const isWatched = ({ beat, heard_ms, watched_ms, ended_ms }: HeartbeatRow): boolean =>
   (beat === EVERY_REQUEST ? watched_ms : heard_ms) > ended_ms;
 
@@ -47,10 +47,10 @@ export const newRow = (key: HeartbeatKey): HeartbeatRow => ({
   watchdog_ms: 0,
 });
 
-/** Fingerprints that one query names, well below the size that ClickHouse accepts. */
+/** Keeps a query well below the size that ClickHouse accepts. */
 const FINGERPRINTS_PER_QUERY = 1000;
 
-/** The beats of all integrations, and the alerts about missing ones. */
+/** The beats of all integrations, and the alerts about missing beats. */
 export class HeartbeatStore {
   readonly #store: Store;
 
@@ -58,14 +58,14 @@ export class HeartbeatStore {
     this.#store = store;
   }
 
-  /** Beats that are watched, and the row of every request of each integration, also after its watch ended. */
+  /** Watched beats. Also the EVERY_REQUEST row of each integration, even after its watch ended. */
   rows(): Promise<HeartbeatRow[]> {
     return this.#store.rows<HeartbeatRow>(
       sql`SELECT * FROM ${heartbeats} FINAL WHERE beat = ${EVERY_REQUEST} OR heard_ms > ended_ms`,
     );
   }
 
-  /** As `rows`, for some integrations. */
+  /** Like `rows`, for some integrations. */
   rowsOf(projects: readonly number[], integrations: readonly string[]): Promise<HeartbeatRow[]> {
     if (integrations.length === 0) return Promise.resolve([]);
     return this.#store.rows<HeartbeatRow>(
@@ -74,7 +74,7 @@ export class HeartbeatStore {
     );
   }
 
-  /** Merges rows into those that are stored: the later time counts. */
+  /** Merges rows into the stored rows. Of each time, the later value counts. */
   async merge(rows: readonly HeartbeatRow[]): Promise<void> {
     if (rows.length === 0) return;
     await this.#store.insert(
@@ -83,12 +83,12 @@ export class HeartbeatStore {
     );
   }
 
-  /** By fingerprint. */
+  /** The newest alert of each beat, by fingerprint. */
   async newestAlerts(
     keys: readonly { readonly project: number; readonly fingerprint: string }[],
   ): Promise<ReadonlyMap<string, HeartbeatAlert>> {
     const found = new Map<string, HeartbeatAlert>();
-    // By project, so that no query reads the alerts of all of them.
+    // Sorted by project, so each query reads the alerts of few projects.
     const sorted = keys.toSorted((a, b) => a.project - b.project);
     for (const part of chunkBySize(sorted, FINGERPRINTS_PER_QUERY, () => 1)) {
       const projects = [...new Set(part.map(({ project }) => project))];

@@ -8,9 +8,9 @@ import {
   POSTED,
 } from './heartbeat-store.ts';
 
-// Which beats are watched and how long each is missing: pure functions of stored times and a clock.
+// Decides which beats are watched and how long each is missing. Pure functions of stored times and a clock.
 
-/** A time in which no server checked heartbeats. */
+/** A span in which no server checked heartbeats. */
 export interface CheckGap {
   readonly from: number;
   readonly until: number;
@@ -19,7 +19,7 @@ export interface CheckGap {
 /** The beats of an integration at a check. */
 interface Watch {
   readonly watched: readonly HeartbeatRow[];
-  /** Those whose watch ends with this check. */
+  /** Beats whose watch ends with this check. */
   readonly ended: readonly HeartbeatRow[];
   /** Rows to store first, so that a restart counts from the same time. */
   readonly changed: readonly HeartbeatRow[];
@@ -39,7 +39,7 @@ export function watchOf(
   const watchdogs = others.filter(({ beat }) => isWatchdog(beat));
   if (integration.heartbeat_matchers !== '' && requests.watchdog_ms > 0) {
     if (!isWatched(requests)) return { watched: others, ended: [], changed: [] };
-    // A beat that was posted before the first Watchdog counted as a request only.
+    // A beat that was posted before the first Watchdog counted as a plain request only.
     const posted = others.filter(({ beat }) => beat === POSTED);
     return { watched: watchdogs, ended: [requests, ...posted], changed: [] };
   }
@@ -48,11 +48,11 @@ export function watchOf(
   return { watched: [begun], ended: watchdogs, changed: [begun] };
 }
 
-/** Since when a beat is missing. */
+/** Time since which a beat is missing. */
 export const missingSince = ({ heard_ms, watched_ms }: HeartbeatRow): number =>
   Math.max(heard_ms, watched_ms);
 
-/** Missing time without the time in which no server checked. After a gap of a whole period, the period starts again. */
+/** The missing time, not counting the gap. After a gap of a whole period, the period starts again. */
 export function missingMs(sinceMs: number, now: number, periodMs: number, { from, until }: CheckGap): number {
   if (until - from >= periodMs) return now - Math.max(sinceMs, until);
   const excusedMs = Math.max(0, until - Math.max(sinceMs, from));

@@ -20,9 +20,9 @@ import type { IntegrationCache } from './integration-cache.ts';
 const CHECK_MS = 15_000;
 const FORGOTTEN_MS = 30 * DAY_MS;
 const MINUTE_MS = 60_000;
-/** A longer time without a check means that no server was running. */
+/** If no check ran for longer than this, no server was running. */
 const UNCHECKED_MS = 8 * CHECK_MS;
-/** Beats whose alerts are delivered at the same time. */
+/** Concurrent deliveries of alerts about beats. */
 const CHECKED_AT_ONCE = 50;
 
 /** A beat that is watched. */
@@ -31,11 +31,11 @@ export interface Heartbeat {
   readonly integration: string;
   /** Every request, POST …/heartbeat, or an alert that matches. */
   readonly beat: HeartbeatRow['beat'];
-  /** Of the alert, as `name=value`. */
+  /** Labels of the Watchdog, as `name=value`. */
   readonly labels: readonly string[];
-  /** 0 before the first one. */
+  /** Time of the last beat; 0 before the first beat. */
   readonly heardMs: number;
-  /** Of the open alert about its silence; null if there is none. */
+  /** The open alert about the missing beat; null if there is none. */
   readonly alert: HeartbeatAlert | null;
 }
 
@@ -50,8 +50,8 @@ interface HeartbeatsDependencies {
 }
 
 /**
- * Watches the beats of integrations. A missing beat creates an alert through its own integration; the next one resolves
- * it, and so does the end of the watch. Both are decided on the alert and on stored times, so a restart changes nothing.
+ * Watches the beats of integrations. A missing beat creates an alert through its own integration. The next beat, or the
+ * end of the watch, resolves the alert. Decisions use only stored alerts and stored times, so a restart changes nothing.
  */
 export class Heartbeats {
   readonly #deps: HeartbeatsDependencies;
@@ -63,7 +63,7 @@ export class Heartbeats {
 
   start(onFailure: (error: unknown) => void, checkMs = CHECK_MS): void {
     const onFailed = (error: unknown) => {
-      // A check that the stop breaks off is made after the next start.
+      // A stop may break off a check. The check runs again after the next start.
       if (this.#timer) onFailure(error);
     };
     this.#timer = setInterval(() => void this.check().catch(onFailed), checkMs);
@@ -88,7 +88,7 @@ export class Heartbeats {
 
   /** Ends the watch of a beat until the next one, and resolves its alert. */
   async forget(integrations: readonly IntegrationSummary[], id: string): Promise<void> {
-    // No check may open the alert meanwhile.
+    // The lock keeps a check from opening the alert at the same time.
     await this.#deps.locks.run('heartbeats', async () => {
       const row = (await this.#watchedOf(integrations)).find((one) => idOf(one) === id);
       if (row === undefined) throw new RequestRefused('not_found', 'Heartbeat Not Found');
@@ -98,7 +98,7 @@ export class Heartbeats {
     });
   }
 
-  /** Checks all beats; one server at a time does so. */
+  /** Checks all beats. Only one server at a time does so. */
   async check(): Promise<void> {
     await this.#deps.locks.tryRun('heartbeats', () => this.#checkAll());
   }
@@ -111,7 +111,7 @@ export class Heartbeats {
       (await cache.withHeartbeat()).map((entry) => [entry.integration.id, entry.integration]),
     );
     const rows = Map.groupBy(await store.rows(), ({ integration }) => integration);
-    // Read after the store answered: while it is down no beat is stored, so that time counts as a gap.
+    // Read the gap after the store answered. While the store is down, no beat is stored, so that time counts as a gap.
     const gap = await this.#newestGap(now);
     const ids = new Set([...entries.keys(), ...rows.keys()]);
     const watches = [...ids].map((id) => watchOf(entries.get(id) ?? null, rows.get(id) ?? [], now));
@@ -147,7 +147,7 @@ export class Heartbeats {
         await this.#deliver(recoveryDelivery(row, alert.startedMs, row.heard_ms));
       return;
     }
-    // The alert of this silence may have been resolved by a user.
+    // A user may have resolved the alert while the beat is still missing.
     const isKnown = alert !== undefined && alert.startedMs >= since;
     if (missing >= periodMs && !isKnown) await this.#deliver(missingBeatDelivery(row, integration));
   }
@@ -157,11 +157,11 @@ export class Heartbeats {
     const { clock, store } = this.#deps;
     const now = clock.now();
     if (alert?.isOpen) await this.#deliver(recoveryDelivery(row, alert.startedMs, now));
-    // Clocks differ: the beat that another server stored may be later than now.
+    // Clocks differ, so a beat that another server stored may be later than now.
     await store.merge([{ ...row, ended_ms: Math.max(now, missingSince(row)) }]);
   }
 
-  /** The last time in which no server checked; records this check. */
+  /** The newest span in which no server checked. Records this check. */
   async #newestGap(now: number): Promise<CheckGap> {
     const { keyValue } = this.#deps;
     const checked = Number((await keyValue.get(CHECKED_KEY)) ?? 0);
@@ -186,7 +186,7 @@ export class Heartbeats {
     return having.flatMap((one) => watchOf(one, byIntegration.get(one.id) ?? [], clock.now()).watched);
   }
 
-  /** By name of the beat. */
+  /** The newest alert of each beat, by the name of the beat. */
   async #newestAlerts(rows: readonly HeartbeatRow[]): Promise<ReadonlyMap<string, HeartbeatAlert>> {
     const { pipeline, store } = this.#deps;
     const keys = rows.map((row) => {
@@ -208,7 +208,7 @@ export class Heartbeats {
   }
 }
 
-/** Carries out all; what fails for one project must not keep the others from being checked. */
+/** Runs all checks. A failed check must not stop the checks of other projects. */
 async function runEach(checks: readonly (() => Promise<void>)[]): Promise<void> {
   const done: PromiseSettledResult<void>[] = [];
   for (const part of chunkBySize(checks, CHECKED_AT_ONCE, () => 1)) {
@@ -221,6 +221,6 @@ async function runEach(checks: readonly (() => Promise<void>)[]): Promise<void> 
 const nameOf = ({ integration, beat }: HeartbeatRow): string => `${integration} ${beat}`;
 const idOf = (row: HeartbeatRow): string => sha256(nameOf(row)).slice(0, 16);
 
-/** When the last check was, and the last time in which there was none. */
+/** Key of the time of the last check and of the newest gap. */
 const CHECKED_KEY = 'alerts/heartbeats-checked';
 const GAP_KEY = 'alerts/heartbeats-gap';

@@ -9,13 +9,13 @@ import type { Integration, IntegrationSummary, Project, Webhook } from '../model
 import { isActiveOncallLink } from './oncall-link.ts';
 import { storedRules } from './rules-schema.ts';
 
-/** An integration as the webhook receiver uses it. */
+/** An integration in the form that the webhook receiver needs. */
 export interface CachedIntegration {
   readonly integration: IntegrationSummary;
   readonly mapping: Mapping | null;
   readonly senderRules: SenderRules | null;
   readonly isPremium: boolean;
-  /** Hashes of the current and the previous key, as bytes; a value that matches no key where there is none. */
+  /** Hashes of the current and the previous key, as bytes. A missing key has a value that matches no key. */
   readonly keys: { readonly current: Buffer; readonly old: Buffer };
 }
 
@@ -37,8 +37,8 @@ interface IntegrationCacheDependencies {
 }
 
 /**
- * All integrations, in memory, so that a request to an unknown one takes as long as to a known one. All processes
- * share a version in the key-value store; a process reloads when it has changed.
+ * Keeps all integrations in memory, so a request to an unknown integration takes as long as one to a known integration.
+ * All processes share a version in the key-value store. A process reloads when the version changes.
  */
 export class IntegrationCache {
   readonly #keyValue: KeyValue;
@@ -66,13 +66,13 @@ export class IntegrationCache {
     return this.#entries.get(id);
   }
 
-  /** The integration with a key, which may be a previous one that has expired. */
+  /** The integration with a current or previous key. The previous key may have expired. */
   async findByKey(key: string): Promise<CachedIntegration | undefined> {
     await this.#refresh();
     return this.#byKeyHash.get(hashSecret(key));
   }
 
-  /** By id, also of deleted integrations, whose alerts may still be open. */
+  /** Names by id. Includes deleted integrations, because their alerts may still be open. */
   async names(): Promise<ReadonlyMap<string, string>> {
     await this.#refresh();
     return this.#names;
@@ -86,13 +86,13 @@ export class IntegrationCache {
     );
   }
 
-  /** The active webhooks and on-call links of a project; none when it is deleted. */
+  /** The active webhooks and on-call links of a project; none if it is deleted. */
   async targetsOf(project: number): Promise<readonly CachedTarget[]> {
     await this.#refresh();
     return this.#targets.get(String(project)) ?? [];
   }
 
-  /** Whether all alerts of a project are forwarded to an on-call tool. */
+  /** True if all alerts of a project are forwarded to an on-call tool. */
   async isForwarding(projectId: string): Promise<boolean> {
     await this.#refresh();
     return this.#forwarding.has(projectId);
@@ -103,7 +103,7 @@ export class IntegrationCache {
     await this.#keyValue.set(VERSION_KEY, newLocator());
   }
 
-  /** A load that began before this call may have missed a change, so the version is compared again after it. */
+  /** A load that began before this call may have missed a change, so the version is compared again after that load. */
   async #refresh(): Promise<void> {
     for (;;) {
       let version: string | null;
@@ -173,6 +173,6 @@ function entryOf(integration: IntegrationSummary, plan: string): CachedIntegrati
   return { integration, mapping, senderRules: storedRules(integration.rules), isPremium, keys };
 }
 
-/** Of the same length whether there is a hash or not, so that it can be compared in constant time. */
+/** Has the same length with and without a hash, so it can be compared in constant time. */
 const hashBytes = (hash: string): Buffer => Buffer.from(hash || '-'.repeat(hashSecret('').length));
 export const NO_KEYS: CachedIntegration['keys'] = { current: hashBytes(''), old: hashBytes('') };

@@ -1,8 +1,8 @@
 import type { DeliveryHead } from '../../../aggregate/alerts/model/event.ts';
 
-/** A route of the webhook receiver. Each accepts the bodies of both formats. */
+/** A route of the webhook receiver. The routes of `http` and `prometheus` accept the bodies of both formats. */
 export interface IntakeEndpoint {
-  /** Selects the parser. It is stored with each delivery, so that a replay parses it alike. */
+  /** Selects the parser. Stored with each delivery, so a replay uses the same parser. */
   readonly parser: DeliveryHead['endpoint'];
   readonly path: string;
   /** For the API documentation. */
@@ -11,7 +11,7 @@ export interface IntakeEndpoint {
   readonly example: object;
 }
 
-/** A setting that only some types have; every integration has a name, a heartbeat and whether it is active. */
+/** A setting that only some types have. All types have a name, a heartbeat and an active flag. */
 interface SettingField {
   readonly name: 'api_url' | 'topics';
   readonly label: string;
@@ -20,17 +20,17 @@ interface SettingField {
 }
 
 export interface IntegrationType {
-  /** As it is stored. */
+  /** Name in stored rows. */
   readonly name: string;
-  /** As the API writes it. */
+  /** Name in the API. */
   readonly apiName: string;
   readonly label: string;
   readonly endpoint: IntakeEndpoint;
   readonly settings: readonly SettingField[];
   readonly hasMapping: boolean;
   readonly newKey: () => string;
-  /** Name of the preset that its integrations begin with if no other one is chosen. */
+  /** Name of the default preset of new integrations. */
   readonly preset?: string;
-  /** Whether the free plan includes only one; each further one of the premium plan needs a name of its own. */
+  /** True: the free plan includes one integration of this type. With the premium plan, each additional one needs a name. */
   readonly isLimitedByPlan: boolean;
 }

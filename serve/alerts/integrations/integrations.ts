@@ -26,7 +26,7 @@ import { typeOf } from './types.ts';
 
 const NAME_CHARACTERS_MAX = 255;
 const ID_BYTES = 8;
-/** How long the previous key can stay valid after a rotation. */
+/** Longest time that the previous key can stay valid after a rotation. */
 const ROTATION_HOURS_MAX = 24 * 30;
 
 export interface IntegrationChanges {
@@ -59,7 +59,7 @@ interface IntegrationsDependencies {
   readonly seal: Seal;
 }
 
-/** The integrations of projects: where their alerts come from. */
+/** The integrations of projects. Alerts arrive through them. */
 export class Integrations {
   readonly #records: Records<Integration>;
   readonly #clock: Clock;
@@ -109,7 +109,7 @@ export class Integrations {
     return /^[0-9a-f]{16}$/.test(id) ? this.#records.get(id) : null;
   }
 
-  /** With a preset it begins with a copy of the preset's rules and sample. */
+  /** Creates an integration. With a preset, it starts with a copy of the preset's rules and sample. */
   create(
     project: Project,
     type: IntegrationType,
@@ -124,8 +124,8 @@ export class Integrations {
       requireRoom(project, type, others, name);
       const key = type.newKey();
       const id = randomBytes(ID_BYTES).toString('hex');
-      const of = { type: type.name, preset: preset?.name ?? '' };
-      const fresh = this.#newKey(id, of, key);
+      const kind = { type: type.name, preset: preset?.name ?? '' };
+      const fresh = this.#newKey(id, kind, key);
       const blank = {
         ...blankIntegration(id, project, type),
         ...(preset !== null && presetColumns(preset)),
@@ -162,23 +162,23 @@ export class Integrations {
     return changed;
   }
 
-  /** Whether an integration accepts messages of an Amazon SNS topic. One without topics adopts the first that sends. */
+  /** True if an integration accepts messages of an Amazon SNS topic. An integration without topics adopts this topic. */
   async acceptTopic({ id, topics }: Pick<Integration, 'id' | 'topics'>, topic: string): Promise<boolean> {
     if (topics.length > 0) return topics.includes(topic);
-    const isTaken = await this.#records.change(id, (current) => {
+    const isAccepted = await this.#records.change(id, (current) => {
       if (current === null || current.topics.length > 0)
         return { result: current?.topics.includes(topic) ?? false };
       return { next: { ...current, topics: [topic] }, result: true };
     });
     await this.#cache.invalidate();
-    return isTaken;
+    return isAccepted;
   }
 
   async delete(project: Project, id: string): Promise<void> {
     await this.#update(project, id, () => ({ deleted_ms: this.#clock.now(), is_active: false }));
   }
 
-  /** Creates a new key, or takes the secret with which the sender signs, and revokes all others. */
+  /** Replaces all keys by a new key, or by the secret with which the sender signs. */
   async resetKey(project: Project, id: string, secret?: string): Promise<IntegrationWithKey> {
     const before = await this.get(project, id);
     if (secret !== undefined) requireSecret(before, secret);
@@ -190,7 +190,7 @@ export class Integrations {
     return { integration, key };
   }
 
-  /** Creates a new key. The previous one stays valid for some hours, so that senders can be changed one by one. */
+  /** Creates a new key. The previous key stays valid for some hours, so senders can be changed one by one. */
   async rotateKey(project: Project, id: string, hours: number): Promise<IntegrationWithKey> {
     if (!(hours >= 1 && hours <= ROTATION_HOURS_MAX)) {
       throw new RequestRefused('bad_request', `Enter 1 to ${ROTATION_HOURS_MAX} hours.`, 'hours');
@@ -261,7 +261,7 @@ export class Integrations {
     requireUrl(typeOf(current), api_url);
     const topics = changes.topics ?? current.topics;
     requireTopics(topics);
-    // The paths of the mapping may not exist in another sample.
+    // A new sample removes the mapping, because the sample may lack its paths.
     const unchanged = sample === current.sample ? current.mapping : '';
     const mapping =
       changes.mapping === undefined
@@ -283,7 +283,7 @@ function requirePreset(type: IntegrationType, preset: Preset | null): void {
   );
 }
 
-/** Whether the sender signs requests with a secret of its own. */
+/** True if the sender signs requests with a secret of its own. */
 export const isSignedBySender = (integration: Pick<Integration, 'preset'>): boolean =>
   presetOf(integration)?.signatureHeader !== undefined;
 

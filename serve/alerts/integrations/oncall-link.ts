@@ -8,9 +8,8 @@ import { httpIntegration } from './http.ts';
 import type { IntegrationType } from './integration-type.ts';
 
 /**
- * A link to an on-call tool: a notification target to which every alert of the project is forwarded. While a link is
- * active, the project has no other source, so the link has an address and a key of its own, like an HTTP endpoint,
- * and is stored with the integrations.
+ * A link to an on-call tool: every alert of the project is forwarded to it. While a link is active, no other integration
+ * can be active. So the link also receives alerts, through a URL and a key of its own, and is stored as an integration.
  */
 export const oncallLink: IntegrationType = {
   name: 'oncall',
@@ -39,11 +38,11 @@ export interface OncallLink {
   readonly id: string;
   readonly projectId: string;
   readonly url: string;
-  /** The current key and, while it is valid, the previous one. */
+  /** The current key, and the previous key while that is valid. */
   readonly encryptedKeys: readonly string[];
 }
 
-/** Refuses to activate a link beside integrations, or an integration beside a link. */
+/** Refuses to activate a link if another integration is active, or an integration if a link is active. */
 export function requireExclusive(row: LinkOrIntegration, others: readonly LinkOrIntegration[]): void {
   if (!row.is_active) return;
   const active = others.filter(({ is_active }) => is_active);
@@ -71,7 +70,7 @@ export class OncallLinks {
     this.#clock = dependencies.clock;
   }
 
-  /** Null when there is none or when it is not active. */
+  /** Null if the link does not exist or is inactive. */
   async findActive(projectId: string, linkId: string): Promise<OncallLink | null> {
     const row = await this.#records.get(linkId);
     if (row === null || row.project_id !== projectId || row.deleted_ms > 0 || !isActiveOncallLink(row))
@@ -81,7 +80,7 @@ export class OncallLinks {
     return { id: row.id, projectId, url: row.api_url, encryptedKeys: keys.filter((key) => key !== '') };
   }
 
-  /** Called before activation, because a link forwards only later events. */
+  /** Called before activation. Skips earlier events, because a link forwards only later ones. */
   async beforeActivation(row: Pick<Integration, 'id' | 'type' | 'project_id'>): Promise<void> {
     if (isOncallLink(row)) await this.#outbox.skipHistory(Number(row.project_id), row.id);
   }

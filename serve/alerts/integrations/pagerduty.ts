@@ -1,7 +1,7 @@
 import { newRoutingKey } from '../../accounts/secrets.ts';
 import type { IntegrationType } from './integration-type.ts';
 
-/** An event; its routing key is added where it is shown. */
+/** An event without a routing key. Pages and snippets add the key. */
 export const EVENT_EXAMPLE = {
   event_action: 'trigger',
   dedup_key: 'disk/node-7',
@@ -14,7 +14,7 @@ export const EVENT_EXAMPLE = {
   },
 };
 
-/** Alerts of tools that can page PagerDuty: they need another URL and another key, and nothing else. */
+/** Alerts of tools that can page PagerDuty. Such a tool needs only another URL and another key. */
 export const pagerdutyIntegration: IntegrationType = {
   name: 'pagerduty',
   apiName: 'PAGERDUTY',

@@ -1,6 +1,6 @@
 import type { Path } from '../../../aggregate/alerts/model/mapping.ts';
 
-/** A name without quotes, or one in quotes as in JSON. */
+/** A name without quotes, or a name in quotes as in JSON. */
 const PLAIN = String.raw`[^\s.,=[\]"]+`;
 const NAME = String.raw`(?:${PLAIN}|"(?:[^"\\]|\\.)*")`;
 const INDEX = String.raw`\[\d{1,4}\]`;
@@ -20,7 +20,7 @@ export const formatPath = (path: Path): string =>
     })
     .join('');
 
-/** The paths in a text, separated by commas; null if it is no such list. */
+/** The paths in a text, separated by commas; null for any other text. */
 export function parsePaths(text: string): Path[] | null {
   if (text.trim() === '') return [];
   if (!IS_LIST.test(text)) return null;

@@ -21,7 +21,7 @@ export function requireRoom(
     throw new RequestRefused('bad_request', `An additional ${type.label} needs a name.`, 'name');
 }
 
-/** A project that had the premium plan keeps what is active, so that no alert is lost, and activates no further one. */
+/** A project that left the premium plan keeps its active integrations, so no alert is lost, but cannot activate others. */
 export function requirePlan(
   { plan }: Project,
   type: IntegrationType,

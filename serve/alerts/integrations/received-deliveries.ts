@@ -6,25 +6,25 @@ import type { Store } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
 import type { IntegrationSummary } from '../model/tables.ts';
 
-/** A delivery of an integration and what became of its alerts. */
+/** A delivery of an integration, with the outcomes of its alerts. */
 export interface ReceivedDelivery {
-  /** Of its event in the project. */
+  /** Position of its event in the project. */
   readonly position: number;
   readonly id: string;
   readonly at: number;
-  /** How many of its alerts had each outcome. */
+  /** Number of its alerts by outcome. */
   readonly counts: readonly (readonly [Outcome, number])[];
-  /** The first alerts that it changed or created. */
+  /** Numbers of the first alerts that it changed or created. */
   readonly iids: readonly number[];
-  /** How many alerts of its group the sender left out, as it says: Alertmanager and Grafana beyond their maximum. */
+  /** Number of alerts that the sender reports as left out, because the group exceeds its maximum. */
   readonly truncated: number;
 }
 
-/** The newest events of a project, among which the deliveries of an integration are looked up. */
+/** Number of the newest events of a project that are searched for deliveries of an integration. */
 const EVENTS_SEARCHED = 10_000;
 const ALERTS_SHOWN = 20;
 
-/** The deliveries of integrations, also those that changed no alert, such as the end of one that is not open. */
+/** The deliveries of integrations. Includes deliveries that changed no alert. */
 export class ReceivedDeliveries {
   readonly #store: Pick<Store, 'rows'>;
   readonly #pipeline: AlertPipeline;
@@ -39,7 +39,7 @@ export class ReceivedDeliveries {
     return new ReceivedDeliveries({ store, pipeline: this.#pipeline });
   }
 
-  /** The newest first, with the bodies as they were sent. Those that the store refused are left out. */
+  /** The newest deliveries first, with the bodies as they were sent. Leaves out bodies that the store refused. */
   async bodies(
     { id, project_id }: Pick<IntegrationSummary, 'id' | 'project_id'>,
     limit: number,
@@ -56,7 +56,7 @@ export class ReceivedDeliveries {
     }));
   }
 
-  /** The newest first. */
+  /** The newest deliveries first. */
   async latest(
     { id, project_id }: Pick<IntegrationSummary, 'id' | 'project_id'>,
     limit: number,
@@ -83,7 +83,7 @@ export class ReceivedDeliveries {
     }));
   }
 
-  /** Bodies may have a megabyte, so they are read only of these deliveries. */
+  /** Reads only the bodies of these deliveries, because a body may have a megabyte. */
   async #truncatedIn(project: number, positions: readonly number[]): Promise<ReadonlyMap<number, number>> {
     if (positions.length === 0) return new Map();
     const rows = await this.#store.rows<{ position: number; truncated: number }>(

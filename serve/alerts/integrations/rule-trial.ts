@@ -8,11 +8,11 @@ import type { Store } from '../../../infra/ports.ts';
 import type { IntegrationSummary } from '../model/tables.ts';
 import { ReceivedDeliveries } from './received-deliveries.ts';
 
-/** An alert of a delivery, as rules would read it. */
+/** An alert in a delivery, as the rules would read it. */
 export interface RuleTrialItem {
   readonly at: number;
   readonly outcome: Outcome;
-  /** Null when the delivery or this item of it is refused. */
+  /** Null if the delivery or this item is refused. */
   readonly item: AlertItem | null;
 }
 
@@ -21,8 +21,8 @@ const DELIVERIES_MAX = 20;
 const ITEMS_MAX = 100;
 
 /**
- * What the newest deliveries of an integration would do under other rules, the newest first. They are decided on in
- * their order, as if no alert were open before the first of them, and nothing is stored.
+ * Applies other rules to the newest deliveries of an integration. Reduces the deliveries in the order of arrival, as if
+ * no alert was open before. Returns the newest first, and stores nothing.
  */
 export async function tryRules(
   { pipeline, store }: { readonly pipeline: AlertPipeline; readonly store: Pick<Store, 'rows'> },

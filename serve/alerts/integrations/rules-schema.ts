@@ -6,7 +6,7 @@ import { RequestRefused } from '../model/access.ts';
 const PATHS_MAX = 5;
 const WORDS_MAX = 100;
 const LABELS_MAX = 20;
-/** Rules travel with every delivery. */
+/** Bounded, because each stored delivery contains the rules. */
 const RULES_BYTES_MAX = 8192;
 
 /** Names of prototype properties. Rules read own properties only, so these are mistakes or attacks. */

@@ -4,14 +4,14 @@ import { MAPPED_FIELDS, type Mapping } from '../../../aggregate/alerts/model/map
 import { RequestRefused } from '../model/access.ts';
 import type { Project } from '../model/tables.ts';
 
-/** Limits of samples. Those that were stored under higher limits may be larger. */
+/** Limits of new samples. Samples that were stored under higher limits may be larger. */
 export interface PayloadSizes {
   readonly bytesMax: number;
   readonly depthMax: number;
 }
 
 const PATH_STEPS_MAX = 100;
-/** A mapping travels with every delivery. */
+/** Bounded, because each stored delivery contains the mapping. */
 const MAPPING_BYTES_MAX = 8192;
 
 /** The fields of a sample payload that can be mapped. */
@@ -38,7 +38,7 @@ export function parseSample(sample: string, { depthMax }: Pick<PayloadSizes, 'de
   return payload;
 }
 
-/** The mapping as it is stored. Each path must lead to a value of the sample. */
+/** The stored form of a mapping. Each path must lead to a value of the sample. */
 export function mappingText(
   { plan }: Project,
   mapping: Mapping | null,

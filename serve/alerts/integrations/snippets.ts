@@ -16,7 +16,7 @@ export function addressesOf(url: string, { id }: { readonly id: string }) {
   };
 }
 
-/** Configurations of the senders that people have; the one of the preset or the type first. */
+/** Configurations of common senders. The snippet of the preset or the type comes first. */
 export function snippetsOf(
   access: IntegrationAccess,
   { type, preset: name }: { readonly type: string; readonly preset: string },
@@ -28,13 +28,13 @@ export function snippetsOf(
   return type === prometheusIntegration.name ? all : all.reverse();
 }
 
-/** So many alerts of 2 KB are within the default of ALERT_BODY_BYTES_MAX. */
+/** 500 alerts of 2 KB fit into the default of ALERT_BODY_BYTES_MAX. */
 const MAX_ALERTS = 500;
 
 const alertmanager = ({ prometheus, key }: IntegrationAccess): Snippet => ({
   name: 'alertmanager',
   title: 'alertmanager.yml',
-  hint: 'A whole configuration. In one that you have, add the receiver, and name it in a route with this group_by: each alert is then sent alone, and none is left out. A request for a group has at most max_alerts; Alertmanager never sends the others.',
+  hint: 'This is a complete configuration. To extend an existing one, add the receiver and a route to it with this group_by. Each alert is then sent alone, so none is left out. If you group alerts, a request has at most max_alerts of a group, and Alertmanager never sends the others.',
   text: `route:
   receiver: chain-metrics
   group_by: ['...']
@@ -54,7 +54,7 @@ receivers:
 const grafana = ({ id, prometheus, key }: IntegrationAccess): Snippet => ({
   name: 'grafana',
   title: 'Grafana contact point',
-  hint: 'A file for provisioning/alerting/ of Grafana. In its pages: a contact point of the type Webhook with this URL, authorization scheme and credentials.',
+  hint: 'Save this file in provisioning/alerting/ of Grafana. Or add a contact point of the type Webhook in the pages of Grafana, with this URL, authorization scheme and credentials.',
   text: `apiVersion: 1
 contactPoints:
   - orgId: 1
@@ -80,7 +80,7 @@ const curl = ({ generic, key }: IntegrationAccess): Snippet => {
   return {
     name: 'curl',
     title: 'curl',
-    hint: 'The first request creates an alert. The second has the same fingerprint and an end, which resolves it.',
+    hint: 'The first request creates an alert. The second request has the same fingerprint and an end time, so it resolves the alert.',
     text: `${send('{"title":"Disk of node-7 is full","severity":"high","service":"storage","hosts":["node-7"],"fingerprint":"disk/node-7"}')}
 ${send(`{"fingerprint":"disk/node-7","end_time":"'$(date -u +%FT%TZ)'"}`)}`,
   };
@@ -89,7 +89,7 @@ ${send(`{"fingerprint":"disk/node-7","end_time":"'$(date -u +%FT%TZ)'"}`)}`,
 const pagerdutyReceiver = ({ pagerduty, key }: IntegrationAccess): Snippet => ({
   name: 'alertmanager',
   title: 'alertmanager.yml',
-  hint: 'A whole configuration. In one that pages PagerDuty, change url and routing_key. With this group_by each alert is sent alone.',
+  hint: 'This is a complete configuration. In a configuration that pages PagerDuty, change url and routing_key. With this group_by, each alert is sent alone.',
   text: `route:
   receiver: chain-metrics
   group_by: ['...']

@@ -3,7 +3,7 @@ import { httpIntegration } from './http.ts';
 import type { IntegrationType } from './integration-type.ts';
 import { cloudwatch } from './presets/cloudwatch.ts';
 
-/** Alerts of Amazon CloudWatch, and of all that publishes to topics of Amazon SNS. */
+/** Alerts of Amazon CloudWatch and other publishers to topics of Amazon SNS. */
 export const snsIntegration: IntegrationType = {
   name: 'sns',
   apiName: 'SNS',
@@ -13,7 +13,7 @@ export const snsIntegration: IntegrationType = {
     {
       name: 'topics',
       label: 'Topics',
-      hint: 'ARNs of the topics whose messages are taken, one a line. Empty: the first topic that sends a message.',
+      hint: 'ARNs of the accepted topics, one per line. Empty: the first topic that sends a message is accepted.',
       isRequired: false,
     },
   ],

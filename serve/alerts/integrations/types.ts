@@ -8,7 +8,7 @@ import { snsIntegration } from './sns.ts';
 /** The types of inbound integrations. API and pages derive from this list. */
 const INBOUND_TYPES = [httpIntegration, prometheusIntegration, pagerdutyIntegration, snsIntegration] as const;
 
-/** What can be added to a project's integrations: the inbound types, and the link to an on-call tool. */
+/** The types that a member can add to a project: the inbound types, and the link to an on-call tool. */
 export const OFFERED_TYPES: readonly IntegrationType[] = [...INBOUND_TYPES, oncallLink];
 
 export const API_TYPE_NAMES = OFFERED_TYPES.map(({ apiName }) => apiName);

@@ -1,7 +1,7 @@
 import type { Mail } from '../../mail/mailer.ts';
 import type { Destination } from './destination.ts';
 
-// The message that verifies a contact. It contains no text of a user, because the address may be a stranger's.
+// The message that verifies a contact. It contains no text from a user, because the address may belong to a stranger.
 
 const sentences = (code: string) => [
   `${code} is your code for Chain Metrics. It is valid for 10 minutes.`,

@@ -1,7 +1,7 @@
 export const DESTINATION_TYPES = ['email', 'slack', 'teams', 'pagerduty', 'telegram', 'webhook'] as const;
 export type DestinationType = (typeof DESTINATION_TYPES)[number];
 
-/** Replaces the built-in texts of a destination. '' keeps the built-in one. */
+/** Replaces the built-in texts of a destination. '' keeps a built-in text. */
 export interface MessageTemplate {
   readonly title: string;
   readonly text: string;
@@ -15,6 +15,6 @@ export interface Destination {
   readonly type: DestinationType;
   readonly isChannel: boolean;
   readonly settings: Readonly<Record<string, string>>;
-  /** Absent if it has the built-in texts. */
+  /** Absent if the destination uses the built-in texts. */
   readonly template?: MessageTemplate;
 }

@@ -6,7 +6,7 @@ import { bodyOf, factsOf, firstAlert, headlineOf, projectNameOf, tagOf } from '.
 
 const BODY_CHARACTERS = 10_000;
 
-/** A mail in text and HTML. It shows no images, and has no links but those to this server. */
+/** A mail in text and HTML. It has no images, and only links to this server. */
 export function mailOf(message: PageMessage, to: string, texts: RenderedTexts = {}): Mail {
   const { key, project } = message;
   const { iid, severity } = firstAlert(message);

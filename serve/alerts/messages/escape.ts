@@ -1,4 +1,4 @@
-// Texts of senders stay texts in every format: no link, mention, or markup.
+// Escapes texts of senders for each format, so they cannot add links, mentions or markup.
 
 /** A zero-width space. It breaks up mentions and links. */
 const BREAK = '\u200b';
@@ -15,7 +15,7 @@ export const slackText = (text: string): string =>
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')
-    // A template may contain `<` in front of the text, and `<!` starts a mention.
+    // A template may have `<` before the value, and `<!` starts a mention.
     .replace(/^[!#]/, `$&${BREAK}`)
     .replace(/\](?=[([:])/g, `]${BREAK}`);
 

@@ -24,7 +24,7 @@ export type MessageEvent = 'triggered' | 'acknowledged' | 'resolved' | 'exhauste
 
 /** A message to a destination, as plain data. */
 export interface PageMessage {
-  /** Id of its first notification. It is the same for each attempt, so receivers can detect duplicates. */
+  /** PROJECT/ID of the first notification. The same for each attempt, so receivers can detect duplicates. */
   readonly key: string;
   readonly event: MessageEvent;
   readonly project: { readonly id: number; readonly name: string };
@@ -35,18 +35,18 @@ export interface PageMessage {
   readonly page: {
     readonly round: number;
     readonly step: number;
-    /** Its name. */
+    /** Name of the policy. */
     readonly policy: string;
     /** The reason of an exhausted page, such as `nobody was reached`. */
     readonly reason: string;
-    /** Name of the user who acknowledged; '' if nobody did. */
+    /** Name of the user who acknowledged or resolved; '' for the source. */
     readonly by: string;
   };
   /** The owner of the contact; null for a channel. */
   readonly user: { readonly name: string } | null;
-  /** '' for channels: only personal messages have one. */
+  /** '' except in messages to a person about new pages (`triggered`). */
   readonly acknowledgeUrl: string;
-  /** An earlier attempt may have been accepted. */
+  /** True if an earlier attempt may have been accepted. */
   readonly duplicatePossible: boolean;
 }
 

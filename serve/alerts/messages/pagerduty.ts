@@ -24,7 +24,7 @@ const SEVERITIES: Readonly<Record<Severity, string>> = {
   info: 'info',
 };
 
-/** An event of the Events API v2. It is of one alert: bundles are not sent to PagerDuty. */
+/** An event of the Events API v2, always for one alert: bundles are not sent to PagerDuty. */
 export function pagerdutyBody(message: PageMessage, routingKey: string, texts: RenderedTexts = {}): object {
   const alert = firstAlert(message);
   const { hosts, tool, service: component, environment: group } = alert;

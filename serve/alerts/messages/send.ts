@@ -29,7 +29,7 @@ export interface SendOutcome {
   readonly fault: string;
   /** True if a retry cannot succeed. */
   readonly isRefused: boolean;
-  /** Delay that the destination asks for. */
+  /** Retry delay that the destination asks for. */
   readonly retryAfterMs: number;
 }
 
@@ -47,7 +47,7 @@ interface MessageSenderDependencies {
   readonly clock: Clock;
   readonly mailer: Mailer;
   readonly settings: TelegramSettings;
-  /** Allows private addresses in URLs of members. */
+  /** True: URLs of members may have private addresses. */
   readonly allowsPrivate: boolean;
 }
 

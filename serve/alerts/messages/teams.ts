@@ -7,7 +7,7 @@ import { bodyOf, factsOf, firstAlert, headlineOf, tagOf } from './texts.ts';
 /** A card has at most 28 KB. Escaped as JSON, a character takes up to 4 bytes. */
 const BODY_CHARACTERS = 3000;
 
-/** The colours that Adaptive Cards name: red, orange and grey. */
+/** Colour names of Adaptive Cards for red, orange and grey. */
 const COLORS: Readonly<Record<Severity, string>> = {
   critical: 'Attention',
   high: 'Attention',

@@ -5,7 +5,7 @@ import type { PageMessage } from './message.ts';
 import type { RenderedTexts } from './templates.ts';
 import { bodyOf, factsOf, firstAlert, headlineOf, tagOf } from './texts.ts';
 
-/** In UTF-16 code units. */
+/** Limit of a message in UTF-16 code units. */
 const TEXT_UNITS = 4096;
 const BODY_CHARACTERS = 3000;
 
@@ -37,7 +37,7 @@ function textOf(message: PageMessage, hasButton: boolean, texts: RenderedTexts):
   return `${cutUnits(text, TEXT_UNITS - links.length - 2)}\n\n${links}`;
 }
 
-/** Cuts to UTF-16 code units and splits no character. */
+/** Cuts a text to a number of UTF-16 code units without splitting a character. */
 function cutUnits(text: string, unitsMax: number): string {
   return text.length <= unitsMax ? text : `${text.slice(0, unitsMax - 3).replace(/[\ud800-\udbff]$/, '')}...`;
 }

@@ -3,7 +3,7 @@ import { type MessageAlert, type MessageEvent, type PageMessage, testMessage } f
 import type { TemplateData } from './template-writer.ts';
 import { firstAlert } from './texts.ts';
 
-/** Labels of an alert in the data of templates. */
+/** Limit of the labels of an alert in the data of templates. */
 const LABELS_MAX = 64;
 
 /** The context of a template. */

@@ -1,7 +1,7 @@
 import mustache from 'mustache';
 import { visible } from '../../../aggregate/alerts/formats/values.ts';
 
-/** Work of one rendering, well above any real message. */
+/** Limit of the work of one rendering, well above any real message. */
 const STEPS_MAX = 20_000;
 /** Escaping this many characters of a value counts as one step. */
 const CHARACTERS_PER_STEP = 100;
@@ -85,7 +85,7 @@ class LimitedWriter extends mustache.Writer {
   override escapedValue(token: string[], context: mustache.Context): string {
     const value: unknown = context.lookup(token[1] as string);
     if (value === undefined || typeof value === 'object') return '';
-    // A sender's text can be very long and all of it invisible, so cut it first.
+    // Cut the text first: it can be very long and consist only of invisible characters.
     const text = String(value).slice(0, this.#charactersMax);
     this.#work(text.length / CHARACTERS_PER_STEP);
     return this.#add(this.#escapeText(visible(text)));

@@ -54,7 +54,7 @@ const ESCAPES: Readonly<Record<DestinationType, (text: string) => string>> = {
   webhook: plain,
 };
 
-/** Values may have line breaks, so the title is joined to one line. */
+/** Joins the title to one line, because values may have line breaks. */
 export function renderTexts(
   template: MessageTemplate,
   type: DestinationType,

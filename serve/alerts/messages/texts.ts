@@ -23,13 +23,13 @@ export const firstAlert = ({ alerts }: PageMessage): MessageAlert => {
   return first;
 };
 
-/** The severity of a new page, otherwise the event. */
+/** The tag of a message: the severity of a new page, otherwise the event. */
 export const tagOf = (message: PageMessage): string =>
   message.event === 'triggered' || message.event === 'exhausted'
     ? firstAlert(message).severity
     : message.event;
 
-/** On one line, without the mark. */
+/** The headline on one line, without the tag. */
 export function headlineOf(message: PageMessage): string {
   const { event, alerts, more } = message;
   const others = alerts.length - 1 + more;

@@ -18,7 +18,7 @@ export function roleOf(level: number): ProjectRole {
   return role as ProjectRole;
 }
 
-/** A request that is refused, with the field at fault, if there is one. */
+/** Refuses a request. Names the invalid field, if there is one. */
 export class RequestRefused extends HttpError {
   readonly field: string | null;
   constructor(

@@ -7,9 +7,9 @@ import { RequestRefused } from './access.ts';
 
 export const MATCHERS_MAX = 20;
 const NAME_LENGTH_MAX = 128;
-/** Of the names and values of a list. The values of labels are shorter, but one matcher may list many of them. */
+/** Limit of the names and values of a list together. One matcher may list many values. */
 const LIST_LENGTH_MAX = 4096;
-/** Longer than a list, for its quotes and escapes. */
+/** Higher than LIST_LENGTH_MAX, because quotes and escapes make the text longer than the list. */
 const TEXT_LENGTH_MAX = 4 * LIST_LENGTH_MAX;
 
 /** Reads the matchers that a user entered, and refuses them with the field and the position at fault. */
@@ -23,13 +23,13 @@ export function requireMatchers(text: string, field: string): readonly Matcher[]
 }
 
 /**
- * As `requireMatchers`, but refuses a list that would match every alert: it would suppress all pages, or take every
- * alert for a heartbeat.
+ * Like `requireMatchers`, but refuses a list that matches every alert: it would suppress all pages, or make every
+ * alert a heartbeat.
  */
 export const requireSelectiveMatchers = (text: string, field: string): readonly Matcher[] =>
   requireSelective(requireMatchers(text, field), field);
 
-/** As `requireSelectiveMatchers`, for matchers that a client sent one by one. */
+/** Like `requireSelectiveMatchers`, for matchers that a client sent as a list. */
 export function requireSelectiveList(list: readonly Matcher[], field: string): readonly Matcher[] {
   requireLimits(list, field);
   return requireSelective(
@@ -47,7 +47,7 @@ function refuse<T>(read: () => T, field: string): T {
   }
 }
 
-/** Refuses a list that takes much memory, or more than some milliseconds to match. */
+/** Refuses a list that needs much memory, or more than a few milliseconds to match. */
 export function requireLimits(list: readonly Matcher[], field: string): readonly Matcher[] {
   if (list.length > MATCHERS_MAX)
     throw new RequestRefused('bad_request', `Enter at most ${MATCHERS_MAX} matchers.`, field);

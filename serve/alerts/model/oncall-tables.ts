@@ -12,7 +12,7 @@ export const oncallSchedules = storedTable({
     description: 'String',
     /** Name in the IANA time zone database. */
     time_zone: 'String',
-    /** Hash of the secret in the address of its calendar; '' until somebody asks for one. */
+    /** Hash of the secret in the address of its calendar; '' until one is requested. */
     calendar_hash: 'String',
     author_id: 'String',
     created_ms: 'Int64',
@@ -30,12 +30,12 @@ export const oncallRotations = storedTable({
     schedule_id: 'String',
     rotation_id: 'String',
     effective_ms: 'Int64',
-    /** The later revision of two with the same effective time. */
+    /** Of two revisions with the same effective time, the later one applies. */
     created_ms: 'Int64',
-    /** Whether the rotation ends at the effective time; the other columns are those of the revision before then. */
+    /** True if the rotation ends at the effective time. The other columns then repeat the revision before. */
     ends_rotation: 'Bool',
     name: 'String',
-    /** 0 to 9; the highest of those that are active decides. */
+    /** 0 to 9. Of the active rotations, those with the highest priority decide. */
     priority: 'UInt64',
     /** Wall time in the zone of the schedule, to the minute: 2027-03-22T09:00. */
     starts_at: 'String',
@@ -43,7 +43,7 @@ export const oncallRotations = storedTable({
     length: 'UInt64',
     /** hours, days, weeks or months. */
     unit: 'LowCardinality(String)',
-    /** JSON: a list of lists of ids of users. An empty list is a turn off. */
+    /** JSON: a list of lists of ids of users. In a turn with an empty list, nobody is on call. */
     turns: 'String',
     /** JSON: a list of time intervals; '' for always. */
     active_times: 'String',
@@ -63,7 +63,7 @@ export const oncallOverrides = storedTable({
     until_ms: 'Int64',
     /** '' for nobody. */
     user_id: 'String',
-    /** Who gives way; '' for everybody. */
+    /** The user who is replaced; '' for everybody. */
     replaces_id: 'String',
     reason: 'String',
     author_id: 'String',
@@ -98,8 +98,8 @@ export const alertRoutes = storedTable({
   doc: 'The list of routes of each project, from alerts to policies. The id is the project.',
   columns: {
     /**
-     * JSON: a list of `{name, matchers, policy_id, delay_seconds, continues, is_active}` in order; the last one takes
-     * the rest.
+     * JSON: a list of `{name, matchers, policy_id, delay_seconds, continues, is_active}` in order. The last route
+     * takes every alert.
      */
     routes: 'String',
     author_id: 'String',
@@ -116,9 +116,9 @@ export const notificationChannels = storedTable({
     name: 'String',
     /** slack, teams, pagerduty, telegram, email or webhook. */
     type: 'LowCardinality(String)',
-    /** JSON, encrypted: it has addresses that are secret. */
+    /** JSON, encrypted because it contains secret addresses. */
     settings: 'String',
-    /** JSON: its own `title`, `text` and `body`; '' for none. */
+    /** JSON: templates for `title`, `text` and `body`; '' for the built-in texts. */
     template: 'String',
     is_active: 'Bool',
     author_id: 'String',
@@ -138,9 +138,9 @@ export const contactMethods = storedTable({
     type: 'LowCardinality(String)',
     /** Encrypted. */
     address: 'String',
-    /** JSON: its own `body`; '' for none. */
+    /** JSON: a template for `body`; '' for the built-in body. */
     template: 'String',
-    /** 0 until the code that was sent to it was entered. */
+    /** When the user entered the code that was sent to this address; 0 before. */
     verified_ms: 'Int64',
     code_hash: 'String',
     code_ends_ms: 'Int64',
@@ -156,12 +156,12 @@ export const notificationRules = storedTable({
   name: 'notification_rules',
   doc: 'How users want to be paged. The id is the user.',
   columns: {
-    /** JSON: lists of `{contact_id, after_minutes}`. */
+    /** JSON: lists of `{contactId, afterMinutes}`. */
     default_rules: 'String',
     important_rules: 'String',
-    /** Whether somebody who accepted a page is told how it goes on. */
+    /** True: the user is notified when the alert of a page is acknowledged or resolved. */
     status_updates: 'Bool',
-    /** Hash of the secret in the address of the user's calendar; '' until somebody asks for one. */
+    /** Hash of the secret in the address of the user's calendar; '' until one is requested. */
     calendar_hash: 'String',
     created_ms: 'Int64',
   },
@@ -179,18 +179,21 @@ export const pages = table({
     route: 'LowCardinality(String)',
     /** suppressed, waiting, triggered, exhausted, acknowledged or closed. */
     state: 'LowCardinality(String)',
-    /** Ids of the silences and maintenance windows that keep it from calling. */
+    /** Ids of the silences and maintenance windows that suppress the page. */
     suppressed_by: 'Array(String)',
     severity: 'LowCardinality(String)',
-    /** Runs of the policy from its first step, passes through its steps, and the step that was carried out last; from 1. */
+    /**
+     * `round` counts runs of the policy, `cycle` counts passes through its steps in a run, `step` is the last step that
+     * was carried out. The first is 1; `step` is 0 before the first step of a round.
+     */
     round: 'UInt32',
     cycle: 'UInt32',
     step: 'UInt32',
-    /** When something is to be done again; 0 = never. */
+    /** When the page is advanced next; 0 = never. */
     next_ms: 'Int64',
-    /** When the step was carried out. */
+    /** When `step` was carried out. */
     step_ms: 'Int64',
-    /** Of the newest event of the alert that it follows. */
+    /** Position of the newest event of the alert that was applied to the page. */
     position: 'UInt64',
     created_ms: 'Int64',
     acknowledged_by: 'String',
@@ -207,42 +210,45 @@ export const pageNotifications = table({
   doc: 'What persons and channels are told of pages.',
   columns: {
     project: 'UInt64',
-    /** The id of a contact or a channel. */
+    /** Id of a contact or a channel, or `fallback` for PAGE_FALLBACK_EMAIL. */
     destination: 'String',
-    /** ALERT/POLICY/ROUND.CYCLE.STEP/DESTINATION/MINUTES, of other kinds ALERT/POLICY/ROUND.KIND/DESTINATION. */
+    /**
+     * ALERT/POLICY/ROUND.CYCLE.STEP/DESTINATION/MINUTES for kind `triggered`, ALERT/POLICY/ROUND.KIND/DESTINATION for
+     * the others.
+     */
     id: 'String',
     alert: 'UInt64',
     policy: 'String',
     round: 'UInt32',
     cycle: 'UInt32',
     step: 'UInt32',
-    /** Whose contact it is; '' for a channel. */
+    /** Owner of the contact; '' for a channel and for `fallback`. */
     user: 'String',
     /** triggered, acknowledged, resolved or exhausted. */
     kind: 'LowCardinality(String)',
     severity: 'LowCardinality(String)',
     /** Id of the user who acknowledged or resolved. */
     by: 'String',
-    /** Why the policy ended. */
+    /** Reason of kind `exhausted`: why the policy ended. */
     reason: 'String',
     due_ms: 'Int64',
     /** pending, sending, sent, failed or cancelled. */
     state: 'LowCardinality(String)',
-    /** Id of the first notification of the message that it is sent with. */
+    /** Key of the message that contains the notification: PROJECT/ID of the first notification in it. */
     message: 'String',
     attempts: 'UInt32',
-    /** Whether an attempt has no result, so that its receiver may have the message. */
+    /** True if an attempt has no result, so the receiver may have the message. */
     is_doubtful: 'Bool',
     started_ms: 'Int64',
-    /** When it is tried again. */
+    /** When the notification is retried. */
     next_ms: 'Int64',
     status: 'UInt16',
     fault: 'String',
     sent_ms: 'Int64',
-    /** Of the first of a message: when the link in it was used. */
+    /** When the link in the message was used. Set on the first notification of the message only. */
     used_ms: 'Int64',
     created_ms: 'Int64',
-    /** Counted from 1, so that a repeated first row does not replace a later one. */
+    /** Starts at 1, so a repeated first row does not replace a later row. */
     version: 'UInt64',
   },
   engine: 'ReplacingMergeTree(version)',
@@ -257,7 +263,7 @@ export const pageLog = table({
     alert: 'UInt64',
     policy: 'String',
     at: 'Int64',
-    /** POLICY/ROUND.CYCLE.STEP/WHAT, so that an entry that a kill repeats is one. */
+    /** POLICY/ROUND.CYCLE.STEP/WHAT, so an entry that is repeated after a kill has the same id. */
     id: 'String',
     what: 'String',
     /** Id of the user; '' for the source or the server. */
@@ -273,9 +279,9 @@ export const sharedFigures = table({
   columns: {
     name: 'LowCardinality(String)',
     at: 'Int64',
-    /** How long reading them took. */
+    /** Duration of reading the figures. */
     took_ms: 'UInt32',
-    /** JSON. */
+    /** JSON: the figures by name. */
     figures: 'String',
   },
   engine: 'ReplacingMergeTree(at)',

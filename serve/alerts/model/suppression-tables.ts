@@ -10,13 +10,13 @@ export const alertSilences = storedTable({
     project_id: 'String',
     /** JSON: a list of `{name, value, isRegex, isEqual}`. */
     matchers: 'String',
-    /** Whether an index finds it by one of its matchers. */
+    /** True if one of the matchers allows an index lookup. */
     is_indexed: 'Bool',
     starts_ms: 'Int64',
     ends_ms: 'Int64',
-    /** The name that its creator gave. */
+    /** The creator's name, as the client sent it. */
     created_by: 'String',
-    /** Who changed it last. */
+    /** Id of the user who changed the silence last. */
     author_id: 'String',
     comment: 'String',
     /** JSON: texts by name. */

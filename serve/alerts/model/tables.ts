@@ -1,7 +1,8 @@
 import { type Table, table } from '../../../infra/table.ts';
 import { type RowOf, storedTable } from '../../stored-records/stored-table.ts';
 
-// Times are milliseconds since the epoch; 0 and '' mean none. Keys are stored as hashes, and where they sign encrypted.
+// Times are milliseconds since the epoch; 0 and '' mean none. Keys are stored as hashes, and also encrypted if they
+// sign requests.
 
 export const projects = storedTable({
   name: 'projects',
@@ -12,7 +13,7 @@ export const projects = storedTable({
     /** free or premium. */
     plan: 'LowCardinality(String)',
     creator_id: 'String',
-    /** Whether every new alert creates an incident, and whether it is closed when the alert is resolved. */
+    /** `makes_incidents`: a new alert creates an incident. `closes_incidents`: a resolved alert closes its incident. */
     makes_incidents: 'Bool',
     closes_incidents: 'Bool',
     created_ms: 'Int64',
@@ -28,7 +29,7 @@ export const members = storedTable({
   columns: {
     project_id: 'String',
     user_id: 'String',
-    /** 10 Guest, 20 Reporter, 30 Developer, 40 Maintainer, 50 Owner; 0 after the membership has ended. */
+    /** 10 Guest, 20 Reporter, 30 Developer, 40 Maintainer, 50 Owner; 0 for a former member. */
     access_level: 'UInt64',
     created_ms: 'Int64',
   },
@@ -41,32 +42,32 @@ export const integrations = storedTable({
   doc: 'Integrations of projects. The id is part of the webhook URL.',
   columns: {
     project_id: 'String',
-    /** The name of an integration type; oncall for a link to an on-call tool. */
+    /** Name of an integration type; `oncall` for a link to an on-call tool. */
     type: 'LowCardinality(String)',
     name: 'String',
     is_active: 'Bool',
     key_hash: 'String',
     key_created_ms: 'Int64',
-    /** The key, encrypted, of a link to an on-call tool and of a sender that signs its requests; '' for others. */
+    /** The encrypted key of an on-call link, or of a sender that signs its requests; '' for others. */
     sealed_key: 'String',
-    /** The previous key, valid until it expires; '' when there is none. */
+    /** The previous key, valid until it expires; '' if there is none. */
     old_key_hash: 'String',
     old_key_ends_ms: 'Int64',
     old_sealed_key: 'String',
-    /** JSON texts; '' when there is none. */
+    /** JSON texts; '' if there is none. */
     sample: 'String',
     mapping: 'String',
     /** JSON of `SenderRules`. */
     rules: 'String',
-    /** The name of a preset, of which the rules are a copy; '' for none. */
+    /** Name of the preset from which the rules were copied; '' for none. */
     preset: 'LowCardinality(String)',
     /** URL of the Prometheus server or of the on-call tool. */
     api_url: 'String',
-    /** ARNs of the topics of Amazon SNS whose messages are taken; none until the first message. */
+    /** ARNs of the accepted topics of Amazon SNS. Empty until the first message; its topic is then accepted. */
     topics: 'Array(String)',
-    /** Minutes without a beat after which an alert is created; 0 = never. */
+    /** An alert is created after this many minutes without a beat; 0 = never. */
     heartbeat_minutes: 'UInt64',
-    /** Alerts that match are beats; '' = none are. */
+    /** Alerts that match are beats; '' = no alert is a beat. */
     heartbeat_matchers: 'String',
     created_ms: 'Int64',
     deleted_ms: 'Int64',
@@ -74,7 +75,7 @@ export const integrations = storedTable({
   foundBy: 'project_id',
 });
 export type Integration = RowOf<typeof integrations>;
-/** Without the sample payload, which only its mapping needs. */
+/** Leaves out the sample payload, because only the mapping needs it. */
 export type IntegrationSummary = Omit<Integration, 'sample'>;
 
 export const snsSubscriptions = storedTable({
@@ -84,12 +85,12 @@ export const snsSubscriptions = storedTable({
     project_id: 'String',
     integration_id: 'String',
     topic: 'String',
-    /** A request to it confirms the subscription. */
+    /** A request to this URL confirms the subscription. */
     subscribe_url: 'String',
     /** pending, confirmed or failed. */
     state: 'LowCardinality(String)',
     attempts: 'UInt64',
-    /** When it is tried again. */
+    /** When the confirmation is retried. */
     next_ms: 'Int64',
     /** Why the newest attempt failed. */
     fault: 'String',
@@ -111,16 +112,16 @@ export const heartbeats = table({
     labels: 'SimpleAggregateFunction(max, Array(String))',
     /** The last beat. */
     heard_ms: 'SimpleAggregateFunction(max, Int64)',
-    /** When the watch of every request began. */
+    /** When the watch began. Only in the row of every request (`beat` = ''). */
     watched_ms: 'SimpleAggregateFunction(max, Int64)',
-    /** When the watch ended. A later beat starts it again; in the row of every request, `watched_ms` does. */
+    /** When the watch ended. A later beat starts it again; in the row of every request, a later `watched_ms` does. */
     ended_ms: 'SimpleAggregateFunction(max, Int64)',
-    /** When a Watchdog was last seen: then plain requests no longer count. Only in the row of every request. */
+    /** When a Watchdog was last seen. After that, plain requests are no beats. Only in the row of every request. */
     watchdog_ms: 'SimpleAggregateFunction(max, Int64)',
   },
   engine: 'AggregatingMergeTree',
   orderBy: ['project', 'integration', 'beat'],
-  // Beats are forgotten after 30 days. Rows of labels that change must not pile up.
+  // Deletes old rows, because a sender whose labels change adds rows without end.
   ttl: "toDateTime(intDiv(greatest(heard_ms, ended_ms), 1000)) + INTERVAL 60 DAY DELETE WHERE beat != ''",
 });
 
@@ -129,12 +130,12 @@ export const alertRefusals = table({
   doc: 'Requests to integrations that were refused in the last 7 days, counted for some seconds each.',
   columns: {
     integration: 'String',
-    /** Of the error. */
+    /** Code of the error. */
     code: 'LowCardinality(String)',
     status: 'UInt16',
     message: 'String',
     count: 'UInt64',
-    /** The time of the newest. */
+    /** Time of the newest of these requests. */
     last: 'Int64',
   },
   engine: 'MergeTree',
@@ -155,9 +156,9 @@ export const incidents = storedTable({
     author_id: 'String',
     created_ms: 'Int64',
     updated_ms: 'Int64',
-    /** 0 while it is open. */
+    /** 0 while the incident is open. */
     closed_ms: 'Int64',
-    /** Of the newest event of its alert that it follows; earlier ones do not change it. */
+    /** Position of the newest event that was applied. Earlier events do not change the incident. */
     position: 'UInt64',
   },
   foundBy: 'project_id',
@@ -186,9 +187,9 @@ export const savedFilters = storedTable({
     /** The project, a slash and the user. */
     owner: 'String',
     name: 'String',
-    /** The parameters of the address of the list. */
+    /** Query parameters in the URL of the list. */
     search: 'String',
-    /** Whether the list opens with it. */
+    /** True if the list opens with this filter. */
     is_default: 'Bool',
     created_ms: 'Int64',
     deleted_ms: 'Int64',
@@ -204,9 +205,9 @@ export const webhooks = storedTable({
     project_id: 'String',
     name: 'String',
     url: 'String',
-    /** Of created, raised, acknowledged, resolved. */
+    /** Some of created, raised, acknowledged and resolved. */
     events: 'Array(LowCardinality(String))',
-    /** Encrypted: it is needed to sign requests. */
+    /** Encrypted, not hashed, because it signs requests. */
     secret: 'String',
     is_active: 'Bool',
     created_ms: 'Int64',
@@ -221,15 +222,15 @@ export const consumerProgress = table({
   doc: 'How far each consumer of events, webhook and on-call link is with the events of a project.',
   columns: {
     project: 'UInt64',
-    /** `incidents`, `notifications`, or the id of a webhook or an on-call link. */
+    /** `incidents`, `notifications`, `paging`, or the id of a webhook or an on-call link. */
     target: 'String',
-    /** Nothing is left to do of the events up to it. */
+    /** All events up to this position are processed. */
     position: 'UInt64',
     /** Time, status and fault of the newest request to a receiver. */
     at: 'Int64',
     status: 'UInt16',
     fault: 'String',
-    /** Failures of the receiver since it last accepted a request, and when it is tried again. */
+    /** Failures since the receiver last accepted a request, and when the next attempt is due. */
     failures: 'UInt32',
     retry_ms: 'Int64',
     version: 'UInt64',
@@ -248,14 +249,14 @@ export const webhookDeliveries = table({
     event: 'LowCardinality(String)',
     /** Number of the alert; 0 for a test. */
     iid: 'UInt64',
-    /** Identifies the event; the request has it as a header. */
+    /** Id of the event, sent in the header X-Chain-Metrics-Delivery. */
     delivery: 'String',
-    /** Of the response; 0 when there was none. */
+    /** Status of the response; 0 if there was none. */
     status: 'UInt16',
     milliseconds: 'UInt32',
-    /** Why the request failed; '' when it succeeded. */
+    /** Why the request failed; '' if it succeeded. */
     fault: 'String',
-    /** Whether the event will not be sent again. */
+    /** True if the event will not be sent again. */
     given_up: 'Bool',
   },
   engine: 'MergeTree',
@@ -278,11 +279,11 @@ export const notifications = table({
     /** When the event was accepted. */
     at: 'Int64',
     attempts: 'UInt32',
-    /** When it is sent; 0 = now. */
+    /** When the next attempt is due; 0 = now. */
     next_ms: 'Int64',
-    /** Whether it was accepted or given up. */
+    /** True if the notification was accepted or given up. */
     is_done: 'Bool',
-    /** Counted from 1, so that a repeated first row does not replace a later one. */
+    /** Starts at 1, so a repeated first row does not replace a later row. */
     version: 'UInt64',
   },
   engine: 'ReplacingMergeTree(version)',

@@ -12,9 +12,9 @@ export class DeliveryResults {
   /** Notifications to retry, and notifications that are accepted or given up. */
   readonly open: Notification[] = [];
   readonly done: Notification[] = [];
-  /** Since the last request that was accepted. */
+  /** Failures since the last accepted request. */
   failuresInARow = 0;
-  /** How long the target asks to wait. */
+  /** Delay that the target asks for. */
   retryAfterMs = 0;
   #failed = 0;
 
@@ -23,7 +23,7 @@ export class DeliveryResults {
     this.#retryMsMax = retryMsMax;
   }
 
-  /** Whether the target accepted nothing. */
+  /** True if the target accepted nothing. */
   get isDown(): boolean {
     return this.#failed > 0 && this.accepted.length === 0;
   }

@@ -24,7 +24,7 @@ import type { Webhooks } from './webhooks.ts';
 
 /** Requests to one webhook or on-call link at the same time. */
 const CONCURRENCY = 16;
-/** Events that a receiver does not accept for this long are given up. */
+/** An event is given up if the receiver has not accepted it after this time. */
 const GIVE_UP_HOURS = 24;
 
 export type DeliverySettings = Pick<AlertSettings, 'ALERT_WEBHOOK_RETRY_SECONDS_MAX'>;
@@ -53,12 +53,12 @@ const LOCKED_MS = 5000;
 const OUTAGE_FAILURES = 3;
 
 /**
- * Sends the notifications of the outbox, each at least once and those of one alert in their order. A target that fails
- * is tried again with one notification at a time, after waits that grow.
+ * Sends the notifications of the outbox, each at least once. Notifications of one alert keep their order. A failing
+ * target gets one notification at a time, with growing delays.
  */
 export class WebhookDeliveries {
   readonly #deps: WebhookDeliveriesDependencies;
-  /** Targets that requests are sent to. */
+  /** Targets to which this process is sending requests. */
   readonly #open = new Set<OpenTarget>();
   #isStopped = false;
 
@@ -106,7 +106,7 @@ export class WebhookDeliveries {
     return ended === null ? LOCKED_MS : ended.againMs;
   }
 
-  /** Null when it is not active or not there, or when its project is deleted. */
+  /** Null if the target is missing or inactive, or if its project is deleted. */
   async #targetOf(project: number, id: string): Promise<NotificationTarget | null> {
     const { cache, webhooks, oncallLinks } = this.#deps;
     if (!(await cache.targetsOf(project)).some((target) => target.id === id)) return null;
@@ -163,7 +163,7 @@ export class WebhookDeliveries {
         const delivery = deliveryIdOf(project, notification);
         const causes = [traces.get(notification.position)];
         const result = await sender.send(open, { event: notification.name, alert, delivery, causes });
-        // A request that was cancelled is no failure.
+        // A cancelled request is not a failure.
         if (!this.#isStopped || result.status > 0) results.add(notification, result);
       }
     };
@@ -176,7 +176,7 @@ export class WebhookDeliveries {
     }
   }
 
-  /** Whether the alert is stored with this change. Drops the notification if its alert is still missing after an hour. */
+  /** True if the alert is stored with this change. Drops the notification if its alert is still missing after an hour. */
   #isReady(notification: Notification, alert: Alert | undefined, results: DeliveryResults): boolean {
     const isMissing = alert === undefined || alert.position < notification.position;
     if (isMissing && this.#deps.clock.now() - notification.at < ALERT_WAIT_MS_MAX) return false;

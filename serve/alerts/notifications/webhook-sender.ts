@@ -20,7 +20,7 @@ export interface NotificationTarget {
   readonly id: string;
   readonly url: string;
   readonly events: readonly string[];
-  /** Each signs the requests. None for an on-call link whose key is older than their signatures. */
+  /** Each secret signs the requests. Empty for an on-call link whose key was created before requests were signed. */
   readonly encryptedSecrets: readonly string[];
 }
 
@@ -43,14 +43,14 @@ interface WebhookEvent {
   readonly alert: Alert;
   /** The same for every attempt to send this event. */
   readonly delivery: string;
-  /** The span that accepted it. */
+  /** Trace contexts of the requests that caused the event. */
   readonly causes?: readonly (Traceparent | undefined)[];
 }
 
 export interface AttemptResult {
-  /** Of the response; 0 when there was none. */
+  /** Status of the response; 0 if there was none. */
   readonly status: number;
-  /** '' when the target accepted the request. */
+  /** '' if the target accepted the request. */
   readonly fault: string;
   readonly milliseconds: number;
 }
@@ -61,7 +61,7 @@ export interface DeliveryAttempt extends AttemptResult {
   readonly event: WebhookEvent['event'];
   readonly iid: number;
   readonly delivery: string;
-  /** Whether the event will not be sent again. */
+  /** True if the event will not be sent again. */
   readonly given_up: boolean;
 }
 
@@ -73,7 +73,7 @@ interface WebhookSenderDependencies {
   readonly seal: Seal;
   readonly users: UserLookup;
   readonly suppressor: Suppressor;
-  /** Whether targets may have private addresses. */
+  /** Allows private addresses in URLs of targets. */
   readonly allowsPrivate: boolean;
   readonly publicUrl: () => string;
   readonly metrics: ConsumerMetrics;
@@ -82,18 +82,18 @@ interface WebhookSenderDependencies {
 /** Users by id. */
 type KnownUsers = Awaited<ReturnType<UserLookup['byId']>>;
 
-/** What is needed to send events to a target. Close it after use. */
+/** The connections and data for sending events to a target. Close it after use. */
 export interface OpenTarget {
   readonly target: NotificationTarget;
   readonly connections: TargetConnections;
   readonly users: KnownUsers;
-  /** Ids of the silences and maintenance windows of each alert that is suppressor. */
+  /** Ids of the silences and maintenance windows that suppress each alert. */
   readonly silencedBy: ReadonlyMap<number, readonly string[]>;
 }
 
 export interface SendResult extends AttemptResult {
   readonly at: number;
-  /** How long the receiver asks to wait. */
+  /** Delay that the receiver asks for. */
   readonly retryAfterMs: number;
 }
 

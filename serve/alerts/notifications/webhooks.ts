@@ -87,7 +87,7 @@ export class Webhooks {
 
   async change(project: Project, id: string, changes: WebhookChanges): Promise<Webhook> {
     const before = await this.get(project, id);
-    // Events of the time in which it was inactive are not sent later.
+    // Events from before the activation are not sent later.
     if (changes.is_active === true && !before.is_active)
       await this.#deps.outbox.skipHistory(Number(project.id), id);
     const webhook = await this.#deps.records.change(id, (current) => {

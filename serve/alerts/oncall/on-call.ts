@@ -168,7 +168,7 @@ function applyOverrides(
   return { users, turns, overrides };
 }
 
-/** Walks over the turns of a rotation, which are in order and disjoint. */
+/** Iterates over the turns of a rotation, which are sorted and disjoint. */
 class TurnCursor {
   readonly #turns: Iterator<ActiveTurn>;
   #turn: ActiveTurn | undefined;
@@ -250,7 +250,7 @@ function availableUsers(
 
 const UNIT_MS = { hours: HOUR_MS, days: DAY_MS, weeks: 7 * DAY_MS };
 
-/** Handoff k is k lengths after the start on the wall clock, always counted from the start. */
+/** The handoffs of a rotation. Handoff k is k turn lengths after the start, in wall time. */
 class Handoffs {
   readonly #start: Temporal.PlainDateTime;
   readonly #startMs: number;
@@ -278,7 +278,7 @@ class Handoffs {
     const { length, unit } = this.#rotation;
     const wall = wallTimeAt(this.#clock.wallTimeAt(at), 'UTC');
     const elapsed = this.#start.until(wall, { largestUnit: unit })[unit];
-    // A change of the clock makes the estimate off by one turn at most.
+    // Daylight saving changes can put the estimate off by one turn at most.
     let index = Math.max(0, Math.floor(elapsed / length));
     while (index > 0 && this.at(index) > at) index--;
     while (this.at(index + 1) <= at) index++;

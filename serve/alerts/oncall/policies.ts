@@ -8,7 +8,7 @@ import { RequestRefused } from '../model/access.ts';
 import type { EscalationPolicy } from '../model/oncall-tables.ts';
 
 const POLICIES_PER_PROJECT = 50;
-/** Policies read for the metrics of all projects. */
+/** Limit of the policies that are read for the metrics of all projects. */
 const ALL_POLICIES_MAX = 100_000;
 const NAME_CHARACTERS_MAX = 255;
 export const STEPS_MAX = 10;
@@ -43,7 +43,7 @@ export interface PolicyFields {
   readonly steps: readonly PolicyStep[];
   /** Additional runs of the steps. */
   readonly repeats: number;
-  /** Time from the last step until the steps start again; 0 means never. */
+  /** Time from the end of the policy, after the delay of its last step, until the steps start again; 0 means never. */
   readonly reminder_hours: number;
   /** Time from the acknowledgement until an open page starts again; 0 means never. */
   readonly ack_timeout_minutes: number;

@@ -3,7 +3,7 @@ import type { Span } from './time-intervals.ts';
 
 /** The spans that an edit adds to a user's shifts, and those that it removes. */
 export interface PersonChange {
-  /** '' for the gaps of the schedule. */
+  /** '' for nobody: the gaps of the schedule. */
   readonly user: string;
   readonly gains: readonly Span[];
   readonly loses: readonly Span[];

@@ -10,7 +10,7 @@ import { ROTATION_UNITS, type RotationRevision, type RotationUnit } from './on-c
 import { INTERVALS_MAX, timeIntervalSchema } from './time-intervals.ts';
 
 const ROTATIONS_MAX = 20;
-/** Of one schedule, ended rotations included: each answer reads them. */
+/** Limit of the revisions of one schedule, including ended rotations. Each request reads all of them. */
 const REVISIONS_MAX = 2000;
 
 const wallTime = z.string().refine(isWallTime, 'Enter a time without a zone, such as 2027-03-22T09:00.');
@@ -63,7 +63,7 @@ export interface Revision extends RotationFields {
   readonly author_id: string;
 }
 
-/** The current revision of a rotation, or its first one, with the later ones. */
+/** The current revision of a rotation, or its first one, and the later revisions. */
 export interface Rotation extends Revision {
   readonly id: string;
   readonly upcoming: readonly Revision[];
@@ -181,7 +181,7 @@ function fieldsAt(rows: readonly OncallRotation[], id: string, at: number): Rota
   return revisionFields(row);
 }
 
-/** Revisions by effective time. Drops those after the end of the rotation. */
+/** Revisions by effective time. Drops revisions after the end of the rotation. */
 function inOrderOfEffect(rows: readonly OncallRotation[]): readonly OncallRotation[] {
   const inOrder = rows.toSorted((a, b) => a.effective_ms - b.effective_ms || a.created_ms - b.created_ms);
   const end = inOrder.findIndex(({ ends_rotation }) => ends_rotation);

@@ -17,18 +17,18 @@ export const ROUTE_NAME_CHARACTERS_MAX = 255;
 
 export interface AlertRoute {
   readonly name: string;
-  /** All of them must match. The default route has none. */
+  /** An alert must match all of them. The default route has none. */
   readonly matchers: readonly Matcher[];
-  /** '' for none: nobody is paged. */
+  /** '' for none: the route pages nobody. */
   readonly policy_id: string;
-  /** Wait before the alert pages. An alert that resolves within it pages nobody. */
+  /** Delay of the first step. An alert that resolves within the delay pages nobody. */
   readonly delay_seconds: number;
   /** Passes a matching alert on to the next routes, too. */
   readonly continues: boolean;
   readonly is_active: boolean;
 }
 
-/** A policy that an alert pages. */
+/** A policy that pages for an alert. */
 export interface RouteTarget {
   /** The name of the route. */
   readonly route: string;
@@ -39,7 +39,7 @@ export interface RouteTarget {
 /** The routes of a project in their order. */
 interface VersionedRoutes {
   readonly routes: readonly AlertRoute[];
-  /** 0 until they are saved for the first time. */
+  /** 0 until the routes are saved for the first time. */
   readonly version: number;
 }
 
@@ -74,7 +74,7 @@ export class ProjectRoutes {
     return last < 0 ? candidates : candidates.slice(0, last + 1);
   }
 
-  /** The policies that an alert pages: one target for each, of the first route that leads to it. */
+  /** One target for each policy that an alert uses, with the first route that leads to the policy. */
   async targetsOf(labels: MatchLabels): Promise<readonly RouteTarget[]> {
     const targets = new Map<string, RouteTarget>();
     for (const { name, policy_id, delay_seconds } of await this.routesFor(labels)) {

@@ -47,7 +47,7 @@ export interface EditOptions {
 }
 
 export interface RotationEdit {
-  /** Null if it has ended. */
+  /** Null if the rotation has ended. */
   readonly rotation: Rotation | null;
   /** Changes in the next 8 weeks. */
   readonly changes: readonly PersonChange[];
@@ -149,8 +149,7 @@ export class Schedules {
     });
   }
 
-  /** A schedule that a policy uses cannot be deleted. */
-  /** Shares the lock of policies, so none can choose a schedule that is being deleted. */
+  /** Fails if a policy uses the schedule. Shares the lock of policies, so no policy can choose it meanwhile. */
   delete(projectId: string, id: string, author: string): Promise<void> {
     return this.#locks.run(escalationLock(projectId), async () => {
       const schedule = await this.get(projectId, id);

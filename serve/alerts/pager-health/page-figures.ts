@@ -12,7 +12,7 @@ export const UNEXPIRED_SILENCE_STATES = ['active', 'pending'] as const;
 export interface PageFigures {
   /** Pages that are not closed, by state. */
   readonly pages: Readonly<Record<string, number>>;
-  /** How long the oldest step or message has been due. */
+  /** Time since the oldest due step or message became due. */
   readonly oldestDueMs: number;
   /** Silences by state. */
   readonly silences: Readonly<Record<(typeof UNEXPIRED_SILENCE_STATES)[number], number>>;
@@ -33,8 +33,8 @@ export async function readPageFigures(store: Pick<Store, 'rows'>, now: number): 
 }
 
 /**
- * Time of the oldest due message; `now` if none. Skips messages behind a failed one, and messages that may wait to be
- * bundled.
+ * Time of the oldest due message; `now` if none. Skips messages that wait for a failing destination, and messages that
+ * may wait to be bundled.
  */
 async function oldestMessage(store: Pick<Store, 'rows'>, now: number): Promise<number> {
   const [row] = await store.rows<{ oldest: number }>(

@@ -33,7 +33,7 @@ interface PagerHealthDependencies extends ScheduleSources {
 }
 
 const LOOK_MS = 30_000;
-/** Below the interval of the checks, because their timer drifts. */
+/** Shorter than the interval of the checks, because their timer drifts. */
 const PAGES_MS = 25_000;
 const SCHEDULES_MS = 55_000;
 const HEARTBEAT_MS = 45_000;

@@ -11,7 +11,7 @@ interface PagerState {
   readonly oldestDueMs: number;
 }
 
-/** The reason not to send the heartbeat; '' if there is none. The figures were stored recently. */
+/** The reason not to send the heartbeat; '' if there is none. */
 export function heartbeatFault({ sinceSweepMs, oldestDueMs }: PagerState): string {
   if (sinceSweepMs > SWEEP_MS_MAX)
     return `the last search for due pages ended ${Math.round(sinceSweepMs / 1000)} s ago`;

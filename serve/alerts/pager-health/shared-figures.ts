@@ -16,7 +16,7 @@ interface FigureRow {
   readonly figures: string;
 }
 
-/** Largest share of the time of one process spent reading. */
+/** Largest share of time that a process spends on reading figures. */
 const READING_SHARE = 1 / 20;
 
 /**
@@ -41,7 +41,7 @@ export class SharedFigures<Figures extends object> {
     this.#read = read;
   }
 
-  /** The figures, read again if they are old; null while another process does that. */
+  /** The figures, read again if they are old; null while another process reads them. */
   async newest(): Promise<Figures | null> {
     const fresh = await this.#fresh();
     if (fresh !== null) return fresh;

@@ -8,7 +8,7 @@ import type { TimeInterval } from '../oncall/time-intervals.ts';
 const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
 
 interface SimpleTimes {
-  /** All of them if none is chosen. */
+  /** Chosen weekdays; none means all. */
   readonly weekdays: readonly string[];
   /** '' for the whole day. */
   readonly start: string;

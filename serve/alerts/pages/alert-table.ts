@@ -15,7 +15,7 @@ import {
 import { pagination } from './pagination.ts';
 
 export const PAGE_SIZE = 20;
-/** Hosts and labels of one alert that are shown. */
+/** Limits of the hosts and labels that are shown for one alert. */
 const HOSTS_SHOWN = 3;
 const LABELS_SHOWN = 4;
 

@@ -17,7 +17,7 @@ interface ConfirmationPage<Item> {
   readonly path: string;
   readonly tab: ProjectPage['tab'];
   readonly role?: ProjectRole;
-  /** The item that the address names. */
+  /** Finds the item in the URL. */
   readonly find: (request: FastifyRequest, visit: Visit) => Promise<Item>;
   readonly questionOf: (item: Item, visit: Visit) => Question | Promise<Question>;
   /** Runs the action and sends the next page. On a `RequestRefused` the page asks again, with the reason. */

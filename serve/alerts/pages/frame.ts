@@ -34,7 +34,7 @@ export interface Visit {
   readonly membership: Membership;
   /** The hidden field that protects forms against cross-site requests. */
   readonly token: Html;
-  /** The store within the limits of the user. */
+  /** Runs queries within the limits of the user. */
   readonly store: QueryStore;
 }
 
@@ -71,7 +71,7 @@ export class ProjectFrame {
     return { user, store: this.#readers.storeOf(request, reply) };
   }
 
-  /** The signed-in user and the project of the path. Throws when the user does not have the role. */
+  /** The signed-in user and the project of the path. Throws if the user does not have the role. */
   async visit(request: FastifyRequest, reply: FastifyReply, role: ProjectRole): Promise<Visit> {
     const { user, store } = await this.signedIn(request, reply);
     const { id = '' } = request.params as { id?: string };

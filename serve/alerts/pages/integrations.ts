@@ -136,7 +136,7 @@ function serveChanges(pages: FastifyInstance, parts: IntegrationPageParts): void
   });
 }
 
-/** NaN for other texts: a typo must not turn the heartbeat off. */
+/** NaN for any other text, because a typo must not turn the heartbeat off. */
 const wholeNumberIn = (text: string): number => (/^\s*\d*\s*$/.test(text) ? Number(text) : Number.NaN);
 
 async function sendList(
@@ -194,7 +194,7 @@ const OFFERED_PRESETS = PRESETS.filter((preset) =>
   OFFERED_TYPES.some(({ name }) => name === preset.type),
 ).map(({ name, label }): [string, string] => [name, label]);
 
-/** The URL of every type that has one, because the type is selected in the same form. */
+/** The field for the URL. It is shown for all types, because the type is selected in the same form. */
 function urlField(value: string, fault: string | null): Html {
   const hints = OFFERED_TYPES.flatMap(({ label, settings }) =>
     settings.filter(({ name }) => name === 'api_url').map(({ hint }) => `${label}: ${hint}`),

@@ -5,7 +5,7 @@ import type { QueryStore } from '../../http/readers.ts';
 import { type Html, html } from '../../pages/html.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
 
-/** The state of a project is read once in this time for all viewers. */
+/** In this time, the state of a project is read once for all viewers. */
 const STATE_MS = 2000;
 const PROJECTS_MAX = 10_000;
 /** Size of the cache of rendered parts. */
@@ -15,7 +15,7 @@ const RENDERED_MS = 60_000;
 
 interface LivePartsDependencies {
   readonly reader: AlertReader;
-  /** The store for the state of projects, which is read once for all viewers. */
+  /** Reads the state of projects for all viewers. */
   readonly shared: QueryStore;
   readonly clock: Clock;
 }
@@ -25,7 +25,7 @@ interface LivePart {
   readonly project: string;
   /** Name of the parts within the project. */
   readonly name: string;
-  /** The store within the limits of the caller. */
+  /** Runs queries within the limits of the caller. */
   readonly store: QueryStore;
   /** The result is shared, so it must not depend on the viewer. */
   readonly render: (store: QueryStore, now: number) => Promise<Html>;

@@ -114,7 +114,8 @@ const serveDeletion = (pages: FastifyInstance, { frame, windows }: MaintenancePa
     questionOf: (window, visit) => ({
       question: `Delete the window ${window.name}?`,
       facts: [['Matchers', matcherList(window)]],
-      consequence: 'If it is on now, suppressed alerts that are still triggered page at once.',
+      consequence:
+        'If the window is on now, people are paged at once for the suppressed alerts that are still triggered.',
       submit: 'Delete window',
       back: `${listPath(visit)}/${window.id}`,
     }),
@@ -139,7 +140,7 @@ function sendForm(
 ): Promise<FastifyReply> {
   const { error } = form;
   const action = reply.request.url.split('?')[0] ?? '';
-  const body = html`<h1>${title}</h1><p class="lead">While the window is on, matching alerts are recorded but page nobody. Alerts that are still triggered when it ends page at once.</p>
+  const body = html`<h1>${title}</h1><p class="lead">While the window is on, matching alerts are recorded but page nobody. When the window ends, people are paged at once for alerts that are still triggered.</p>
 ${error && error.field === null && html`<p class="note bad" role="alert">${error.message}</p>`}
 ${windowForm({ ...form, action, token: visit.token })}`;
   const status = error === null ? 200 : 422;

@@ -71,7 +71,7 @@ export function serveMappingPages(pages: FastifyInstance, parts: MappingPagePart
   serveTest(pages, parts);
 }
 
-/** The value of an option is a path as JSON. Any other text becomes a path that no sample has. */
+/** Parses the value of an option: a path as JSON. Any other text becomes a path that no sample has. */
 function pathIn(text: string): Path {
   try {
     const path: unknown = JSON.parse(text);

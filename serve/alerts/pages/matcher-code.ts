@@ -2,7 +2,7 @@ import type { Matcher } from '../../../aggregate/alerts/matchers/matcher.ts';
 import { formatMatchers } from '../../../aggregate/alerts/matchers/parse.ts';
 import { type Html, html } from '../../pages/html.ts';
 
-/** Formats matchers. Long ones break between the alternatives of a value, not inside a word. */
+/** Formats matchers. A long matcher breaks between the alternatives of a value, not inside a word. */
 export const matcherCodes = (matchers: readonly Matcher[]): Html =>
   html`${matchers.map((matcher) => html`<code>${breakable(formatMatchers([matcher]))}</code> `)}`;
 

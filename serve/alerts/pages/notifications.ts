@@ -91,7 +91,7 @@ interface NotificationState {
   readonly news?: Html;
   /** The address of the calendar, which is shown once. */
   readonly calendar?: string | null;
-  /** The refused form, or the contact of it, with the error. */
+  /** The refused form, or the contact of the refused form, with the error. */
   readonly refused?: { readonly form: string; readonly error: HttpError };
 }
 

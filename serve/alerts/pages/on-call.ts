@@ -26,7 +26,7 @@ const SHIFTS_MAX = 10;
 interface ScheduleBoard extends Board {
   readonly schedule: OncallSchedule;
   readonly clocks: Clocks;
-  /** Names of the policies that page it. */
+  /** Names of the policies that page the schedule. */
   readonly policies: readonly string[];
 }
 

@@ -14,7 +14,7 @@ interface PagedList {
   readonly noun: string;
 }
 
-/** Links to the pages around one page of a list; null when there is only one. */
+/** Links to the pages around one page of a list; null if there is only one page. */
 export function pagination(
   { page, size, total, noun }: PagedList,
   urlOf: (page: number) => string,

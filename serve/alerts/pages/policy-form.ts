@@ -101,7 +101,7 @@ interface PolicyFormParts {
   readonly more?: Html | null;
 }
 
-/** The form of a policy. Its buttons change the steps without a script: the server sends the form again. */
+/** The form of a policy. Its buttons change the steps without a script, because the server renders the form again. */
 export function policyForm({ draft, groups, error, action, token, submit, more }: PolicyFormParts): Html {
   const faultOf = (field: string) => (error?.field === field ? error.message : null);
   const number = (name: 'repeats' | 'reminder_hours' | 'ack_timeout_minutes', label: string, hint: string) =>

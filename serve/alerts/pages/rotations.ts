@@ -106,7 +106,7 @@ function lastMonday(now: number, { time_zone }: OncallSchedule): string {
   const times = new ZoneTimes(time_zone);
   const today = times.dateOf('', now);
   const monday = today.subtract({ days: today.dayOfWeek - 1 });
-  // On a Monday, nine o'clock may still come.
+  // On a Monday before nine o'clock, this Monday's handoff is still in the future.
   const isAhead = (times.momentOf(`${monday}T09:00`) ?? 0) > now;
   return `${isAhead ? monday.subtract({ days: 7 }) : monday}T09:00`;
 }

@@ -67,7 +67,7 @@ export const nameIn =
   (id: string): string =>
     `@${users.get(id)?.username ?? 'deleted-user'}`;
 
-/** Filters users whom no page would reach. */
+/** The users among some whom no page would reach. */
 export async function unreachableUsers(
   { notificationRules }: Pick<OnCallPageParts, 'notificationRules'>,
   people: readonly string[],

@@ -41,7 +41,7 @@ export const draftIn = (form: Form): SilenceDraft => ({
   zone: timeZoneName(form.text('zone')) ?? 'UTC',
 });
 
-/** The silence in a form. Without a start it starts now. */
+/** Parses the silence in a form. Without a start, the silence starts now. */
 export function fieldsIn(draft: SilenceDraft, now: number, username: string): SilenceFields {
   const times = new ZoneTimes(draft.zone);
   const momentOf = (field: 'starts' | 'ends'): number => {

@@ -8,7 +8,7 @@ import { linesOf, matchersIn } from './matcher-lines.ts';
 import { timeZoneList } from './schedule-form.ts';
 import { ZoneTimes } from './zone-times.ts';
 
-/** The lists of an interval, as fields have them: `monday:friday, sunday`. */
+/** The lists of an interval. A field shows a list as text, such as `monday:friday, sunday`. */
 const LISTS = ['weekdays', 'days_of_month', 'months', 'years'] as const;
 const INTERVAL_FIELDS = ['times', ...LISTS, 'location'] as const;
 type IntervalDraft = Readonly<Record<(typeof INTERVAL_FIELDS)[number], string>>;
@@ -141,7 +141,7 @@ interface WindowFormParts {
   readonly submit: string;
 }
 
-/** The form of a window. Its buttons add and remove intervals without a script: the server sends the form again. */
+/** The form of a window. Its buttons add and remove intervals without a script, because the server renders the form again. */
 export function windowForm({ draft, error, action, token, submit }: WindowFormParts): Html {
   const faultOf = (field: string) => (error?.field === field ? error.message : null);
   const bound = (name: 'from' | 'until', label: string) =>

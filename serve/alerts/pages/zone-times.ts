@@ -78,7 +78,7 @@ export class ZoneTimes {
   }
 }
 
-/** The clocks of a page: that of a schedule, and that of the reader if it differs. */
+/** The clocks of a page: the schedule's, and the reader's if it differs. */
 export interface Clocks {
   readonly times: ZoneTimes;
   readonly reader: ZoneTimes | null;
@@ -110,7 +110,7 @@ export const momentBy = (ms: number, { times, reader }: Clocks): Html =>
 export const stretchBy = ({ from, until }: Span, { times, reader }: Clocks): Html =>
   html`${timeTag(from, times)} to\u00a0${timeTag(until, times)}${reader && html` <span class="under other-clock">${timeTag(from, reader)} to\u00a0${timeTag(until, reader)} for\u00a0you</span>`}`;
 
-/** The same with the year. An end of 0 means no end. */
+/** Like `stretchBy`, with the year. An end of 0 means no end. */
 export const datedStretchBy = ({ from, until }: Span, { times, reader }: Clocks): Html =>
   html`${datedStretch(from, until, times)}${reader && html` <span class="under other-clock">${datedStretch(from, until, reader)} for\u00a0you</span>`}`;
 

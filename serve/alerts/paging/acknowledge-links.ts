@@ -2,7 +2,7 @@ import { HOUR_MS } from '../../../infra/days.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import type { Seal } from '../../accounts/secrets.ts';
 
-/** The message of a link, and the user who may act by it. */
+/** The message of a link, and the user who may act through the link. */
 export interface AcknowledgeLink {
   readonly project: number;
   readonly destination: string;
@@ -25,7 +25,10 @@ interface AcknowledgeLinksDependencies {
 const PURPOSE = 'acknowledge-link';
 const CHARACTERS_MAX = 2000;
 
-/** Signed links. A person acknowledges the pages of a message with one, without signing in. Forged links cause no read of the store. */
+/**
+ * Signed links in messages. With a link a person acknowledges the pages of a message without signing in. Forged links are
+ * rejected without reading the store.
+ */
 export class AcknowledgeLinks {
   readonly #deps: AcknowledgeLinksDependencies;
 
@@ -43,7 +46,7 @@ export class AcknowledgeLinks {
     return `/acknowledge/${payload}.${seal.sign(PURPOSE, payload)}`;
   }
 
-  /** Reads the part of a path behind `/acknowledge/`. */
+  /** Parses the part of a path after `/acknowledge/`. */
   open(text: string): OpenedLink {
     const { clock, seal } = this.#deps;
     const [payload = '', signature = ''] = text.length > CHARACTERS_MAX ? [] : text.split('.', 2);

@@ -1,14 +1,14 @@
 // Bundling turns a storm of alerts into a handful of messages. Pure functions.
 
 const MINUTE_MS = 60_000;
-/** More messages than this in ten minutes double the window. */
+/** The window doubles if more messages than this are sent in ten minutes. */
 const MANY_MESSAGES = 10;
 const MANY_MS = 10 * MINUTE_MS;
 /** The window is reset after this time without many messages. */
 const CALM_MS = 30 * MINUTE_MS;
 /** Longest wait for a bundle. */
 export const WINDOW_MS_MAX = 15 * MINUTE_MS;
-/** Sent messages older than this have no effect. */
+/** Older messages have no effect on the window. */
 export const HISTORY_MS = CALM_MS + MANY_MS;
 
 export interface SentMessage {

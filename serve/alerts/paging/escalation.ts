@@ -53,7 +53,7 @@ export interface AlertChange {
   readonly by: string;
 }
 
-/** A later notification of everybody who was called. */
+/** A later notification of everyone who was called. */
 type StatusUpdate = 'acknowledged' | 'resolved';
 
 export interface PageChange {
@@ -68,9 +68,9 @@ export type Reach = 'reached' | 'unreached' | 'unknown';
 
 export interface Advance {
   readonly page: AlertPage;
-  /** Carry out the step of the page now. */
+  /** True: carry out the step of the page now. */
   readonly carriesOut: boolean;
-  /** Set the alert back to triggered. */
+  /** True: set the alert back to triggered. */
   readonly setsBack: boolean;
   /** Reason to notify the Owners and Maintainers that the policy ended; '' for none. */
   readonly exhaustion: '' | 'nobody acknowledged' | 'nobody was reached';
@@ -81,7 +81,7 @@ export interface Advance {
 export const pageKey = ({ alert, policy }: Pick<AlertPage, 'alert' | 'policy'>): string =>
   `${alert}/${policy}`;
 
-/** True while a page calls people or waits to call them. */
+/** True while the policy is in progress, or has ended without an acknowledgement and may start again. */
 export const isCalling = ({ state }: Pick<AlertPage, 'state'>): boolean =>
   state === 'waiting' || state === 'triggered' || state === 'exhausted';
 
@@ -112,9 +112,9 @@ export function newPage(
 }
 
 /**
- * Suppresses a page. When the suppression ends, the page starts at the first step: others may be on call by then, and an
- * alert that outlasted a silence needs no delay. Calls of a first step may be stored before their page and are cancelled
- * now, so the next calls need another round.
+ * Suppresses a page. When the suppression ends, the page starts at the first step, because other people may be on call by
+ * then. The delay of the route is skipped. If a kill separated the calls of a first step from their page, the calls are
+ * stored but `step` is still 0. Suppression cancels these calls, so later calls need ids of another round.
  */
 function suppress(page: AlertPage, { silencedBy, mutedBy, until }: Suppression, now: number): AlertPage {
   const round = page.state === 'triggered' && page.step === 0 ? page.round + 1 : page.round;
@@ -137,7 +137,7 @@ export function afterSuppressionChange(
   return page.state === 'suppressed' && isSame ? null : next;
 }
 
-/** The page after a change of its alert. `isRouted`: a route still leads to its policy. */
+/** Applies a change of the alert to a page. `isRouted`: a route still leads to the page's policy. */
 export function follow(
   page: AlertPage,
   change: AlertChange,
@@ -173,7 +173,7 @@ export function follow(
 
 const unchanged = (page: AlertPage): PageChange => ({ page, update: null, log: '' });
 
-/** Starts a page again at the first step. */
+/** Starts a page again at the first step. Counts a new round, unless `suppress` has already done so or no call was made. */
 function startRound(page: AlertPage, now: number): AlertPage {
   const hasCalledNobody = page.state === 'suppressed' && page.step === 0;
   const round = hasCalledNobody ? page.round : page.round + 1;
@@ -209,7 +209,7 @@ export function advance(page: AlertPage, context: AdvanceContext): Advance {
   if (page.state === 'waiting') return carryOut({ ...page, state: 'triggered' }, context, '');
   if (page.state === 'exhausted') return carryOut(startRound(page, now), context, 'paging starts again');
   if (page.state === 'acknowledged') {
-    // The policy may have another timeout by now.
+    // The timeout of the policy may have changed since the acknowledgement.
     const timeoutMs = policy.ack_timeout_minutes * MINUTE_MS;
     const next_ms = timeoutMs > 0 ? page.acknowledged_ms + timeoutMs : 0;
     if (next_ms === 0 || next_ms > now) return { ...idle, page: { ...page, next_ms } };

@@ -33,7 +33,7 @@ export interface LinkDetails {
   /** Numbers of all alerts of the message; `open` holds the unacknowledged ones. */
   readonly all: readonly number[];
   readonly open: readonly number[];
-  /** True if a page has a next step. Suppressed pages have none. */
+  /** True if the next step of a page can be requested; false if all pages ended or are suppressed. */
   readonly isCalling: boolean;
   /** Time of the use of the link; 0 if it was not used. */
   readonly usedMs: number;
@@ -79,7 +79,7 @@ export class LinkedPages {
 
   /**
    * Acknowledges all unacknowledged alerts of the message, or carries out their next step. Returns false if the link was
-   * used before or no alert is left. The use is stored last, so after a kill the link still works.
+   * used before or no alert is left. The use is stored last, so after a kill the action can be repeated.
    */
   use(link: AcknowledgeLink, action: 'acknowledge' | 'escalate'): Promise<boolean> {
     const { clock, locks, store } = this.#deps;
@@ -88,7 +88,7 @@ export class LinkedPages {
       const linked = await this.find(link);
       if (linked === null || linked.usedMs > 0 || linked.open.length === 0) return false;
       await this.#act(linked, action);
-      // The answer shows who acknowledged.
+      // The response page shows who acknowledged.
       await this.#deps.catchUp(project);
       const first = withoutPageState(firstOf(await store.ofMessage(project, destination, message)));
       await lease.ensure();

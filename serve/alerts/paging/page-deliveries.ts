@@ -43,17 +43,18 @@ interface PageDeliveriesDependencies extends PeopleDependencies {
 /** Concurrency of a server. A project may use a quarter of it. */
 const DESTINATIONS = 64;
 const RETRY_MS_MAX = 60_000;
-/** Retry interval while another process sends to the destination. */
+/** Retry interval while the lock of the destination is held. */
 const LOCKED_MS = 5000;
 /** Window of channels, which people read together. */
 const CHANNEL_WINDOW_MS = 10_000;
-/** PagerDuty takes one event per alert, and few per second. */
+/** Interval between events to PagerDuty, which takes one event per alert and few events per second. */
 const UNBUNDLED_MS = 200;
 const UNBUNDLED_PER_ROUND = 25;
 
 /**
  * Sends notifications of pages to their destinations, each at least once. Due notifications of a destination are bundled.
- * A message without a result is sent again as a whole, with the same key and marked as a possible duplicate.
+ * A message without a result is sent again with the same key, marked as a possible duplicate, and without calls whose
+ * page ended meanwhile.
  *
  * A message is stored before it leaves, and its result afterwards. A kill between the two sends it again.
  */
@@ -190,7 +191,7 @@ export class PageDeliveries {
       if (one.kind === 'triggered' && !one.isCalling)
         finished.push({ ...withoutPageState(one), state: 'cancelled', is_doubtful });
       else if (lack !== '') finished.push({ ...withoutPageState(one), state: 'failed', fault: lack });
-      // A notification that was never tried does not expire: it fell due while no server ran.
+      // A notification without an attempt does not expire, because it became due while no server was running.
       else if (one.attempts > 0 && now - one.due_ms > hours * HOUR_MS) {
         const fault = `given up after ${hours} hours: ${one.fault || 'no attempt had a result'}`;
         finished.push({ ...withoutPageState(one), state: 'failed', fault });

@@ -9,7 +9,7 @@ import type { UserLookup } from '../projects/users.ts';
 import type { AcknowledgeLinks } from './acknowledge-links.ts';
 import type { PageNotification } from './page-reader.ts';
 
-/** Alerts listed in a message, which then counts the others. */
+/** Alerts that a message lists. It gives only the number of the others. */
 const ALERTS_MAX = 20;
 
 interface PageMessagesDependencies {

@@ -50,20 +50,28 @@ export function countAttempt(
   channel: DestinationType,
   results: readonly PageNotification[],
 ): void {
-  for (const one of results) {
-    metrics.pageNotifications.inc({ channel, result: RESULT_OF[one.state] ?? 'failed' });
-    if (one.state === 'sent')
-      metrics.pageLateness.observe({ kind: kindOf(one) }, (one.sent_ms - one.due_ms) / 1000);
+  for (const notification of results) {
+    metrics.pageNotifications.inc({ channel, result: RESULTS_BY_STATE[notification.state] ?? 'failed' });
+    if (notification.state === 'sent')
+      metrics.pageLateness.observe(
+        { kind: kindOf(notification) },
+        (notification.sent_ms - notification.due_ms) / 1000,
+      );
   }
 }
 
-const RESULT_OF: Readonly<Record<string, (typeof RESULTS)[number]>> = { sent: 'accepted', failed: 'refused' };
+/** A notification in state `failed` was refused or given up. After a failed attempt it is `pending` again. */
+const RESULTS_BY_STATE: Readonly<Record<string, (typeof RESULTS)[number]>> = {
+  sent: 'accepted',
+  failed: 'refused',
+};
 
 function kindOf({ kind, round, cycle, step }: PageNotification): string {
   if (kind !== 'triggered') return 'status';
   return round === 1 && cycle === 1 && step === 1 ? 'first' : 'step';
 }
 
+/** A page notification of kind `triggered`. */
 type Call = Awaited<ReturnType<PageStore['callsOf']>>[number];
 
 /** Counts a finished step that reached nobody. `PageSteps` counts steps without recipients. */

@@ -8,7 +8,7 @@ type NotificationKind = 'triggered' | 'acknowledged' | 'resolved' | 'exhausted';
 /** A notification of a contact or a channel about a page. Times are in milliseconds; 0 means none. */
 export interface PageNotification {
   readonly project: number;
-  /** The id of a contact or a channel. */
+  /** Id of a contact or a channel, or `fallback`. */
   readonly destination: string;
   readonly id: string;
   readonly alert: number;
@@ -16,7 +16,7 @@ export interface PageNotification {
   readonly round: number;
   readonly cycle: number;
   readonly step: number;
-  /** Owner of the contact; '' for a channel. */
+  /** Owner of the contact; '' for a channel and for `fallback`. */
   readonly user: string;
   readonly kind: NotificationKind;
   readonly severity: string;
@@ -26,7 +26,7 @@ export interface PageNotification {
   readonly state: StepCall['state'];
   readonly message: string;
   readonly attempts: number;
-  /** An attempt has no result, so the receiver may have the message. */
+  /** True if an attempt has no result, so the receiver may have the message. */
   readonly is_doubtful: boolean;
   readonly started_ms: number;
   readonly next_ms: number;

@@ -12,7 +12,7 @@ interface PageRetentionDependencies {
   readonly settings: { readonly RETENTION_PAGES_DAYS: number };
 }
 
-/** Pages per statement. One statement lists each key and version. */
+/** Pages per statement. Bounds the statement, which lists the key and version of each page. */
 const PAGES_PER_STATEMENT = 2000;
 
 const KEY = sql`concat(toString(project), '/', toString(alert), '/', policy)`;
@@ -59,8 +59,8 @@ export class PageRetention {
   }
 
   /**
-   * Deletes pages last, so a kill repeats the work. Deletes older versions, too: otherwise an open one would reappear.
-   * Keeps newer versions, because those pages were reopened.
+   * Deletes pages last, so a kill repeats the work. Also deletes older versions of their rows: otherwise an open version
+   * would reappear. Keeps newer versions, because they are of reopened pages.
    */
   async #delete(old: readonly OldPage[], before: number): Promise<void> {
     const { store } = this.#deps;

@@ -32,9 +32,12 @@ const CONCURRENCY = 8;
 const PAGES_PER_ROUND = 500;
 /** Interval at which a page is checked again while the pager lags behind its alert. */
 const BEHIND_MS = 1000;
-/** New calls may wait for a bundle if the destination accepted a message within this time. */
+/**
+ * If a destination accepted a message within this time, a new call to it may still wait to be bundled. A step with such a
+ * call does not count as unreached yet.
+ */
 const BUNDLE_WAIT_MS = 15 * 60_000;
-/** Id of the fallback address, notified along with the Owners and Maintainers. */
+/** Destination id of PAGE_FALLBACK_EMAIL, which is notified along with the Owners and Maintainers. */
 export const FALLBACK = 'fallback';
 
 interface StepSettings {
@@ -170,27 +173,27 @@ export class PageSteps {
       const maintainers = result.exhaustion === '' ? [] : await recipients.ofMaintainers();
       batch.add(result, { called, maintainers });
     }
-    const left = await this.#setBack(batch.toSetBack);
+    const unconfirmed = await this.#setBack(batch.toSetBack);
     await lease.ensure();
     await store.add(batch.notifications);
-    await store.log(batch.entries.filter(({ page }) => !left.has(page)));
-    const leftKeys = new Set([...left].map(pageKey));
-    const again = due.filter((page) => leftKeys.has(pageKey(page)));
+    await store.log(batch.entries.filter(({ page }) => !unconfirmed.has(page)));
+    const unconfirmedKeys = new Set([...unconfirmed].map(pageKey));
+    const retried = due.filter((page) => unconfirmedKeys.has(pageKey(page)));
     await store.save([
-      ...batch.pages.filter((page) => !left.has(page)),
-      ...again.map((page) => ({ ...page, next_ms: now + BEHIND_MS })),
+      ...batch.pages.filter((page) => !unconfirmed.has(page)),
+      ...retried.map((page) => ({ ...page, next_ms: now + BEHIND_MS })),
     ]);
     deliveries.wake(batch.notifications);
   }
 
   /**
-   * Sets the alerts of pages back to triggered. Returns the pages for which this failed: an alert that is no longer
-   * acknowledged changes its page by its own event, and an unknown result is retried.
+   * Sets the alerts of pages back to triggered. Returns the pages for which this is not confirmed; they are checked again.
+   * If an alert is no longer acknowledged, the event that changed it also changes the page.
    */
-  async #setBack(some: readonly AlertPage[]): Promise<ReadonlySet<AlertPage>> {
+  async #setBack(pages: readonly AlertPage[]): Promise<ReadonlySet<AlertPage>> {
     const change = { status: 'triggered' as const };
     const results = await Promise.allSettled(
-      some.map(({ project, alert }) =>
+      pages.map(({ project, alert }) =>
         this.#deps.pipeline.applyAction({
           ...{ project, iid: alert, by: '', change, expected: 'acknowledged' as const },
         }),
@@ -200,7 +203,7 @@ export class PageSteps {
       const result = results[i];
       return result?.status === 'fulfilled' && result.value.outcomes[0] === 'changed';
     };
-    return new Set(some.filter((_, i) => !isDone(i)));
+    return new Set(pages.filter((_, i) => !isDone(i)));
   }
 
   /** Empty if the project was deleted. */
@@ -214,8 +217,9 @@ export class PageSteps {
   }
 
   /**
-   * The reason to close a page whose alert has another status: a replay of events changes alerts without events for
-   * pages. `behind` if such an event may still come; null if the page goes on.
+   * Returns null if the alert has the status that the page expects. If not, the pager may still have to apply an event of
+   * the alert: returns `behind`. If no event is left, returns the reason to close the page. A replay causes this case,
+   * because it changes alerts without adding events.
    */
   async #endOf(page: AlertPage, alert: Alert | undefined): Promise<string | null> {
     if (alert === undefined) return 'the alert is gone';
@@ -226,7 +230,7 @@ export class PageSteps {
   }
 }
 
-/** The reach of the step, the cycle and the round that a page is in. */
+/** The reach of the current step, cycle and round of a page. */
 function reachedBy(
   page: AlertPage,
   calls: Awaited<ReturnType<PageStore['callsOf']>>,

@@ -17,20 +17,20 @@ interface CallRecipient {
 }
 
 /**
- * Notifications of a step are stored before its page, so the page may still be waiting or in the previous round. Calls
- * are obsolete only if the page ended or is in a later round.
+ * Calls are stored before their page, so a stored page may be one round behind its calls: hence `<=`. A call is obsolete
+ * only if its page ended, is suppressed, or is in a later round.
  */
 const IS_CALLING = sql`page.state NOT IN ('suppressed', 'acknowledged', 'closed') AND page.round <= notice.round`;
 
 /** A notification and its page. */
 export interface DueNotification extends PageNotification {
-  /** True while the page calls people in this round. */
+  /** True while the call is still wanted: the page is in the same round and neither ended nor suppressed. */
   readonly isCalling: boolean;
   /** True while the page can be acknowledged, also in a later round or while suppressed. */
   readonly isUnacknowledged: boolean;
 }
 
-/** The columns of the notification. */
+/** The stored columns of a notification. */
 export const withoutPageState = ({
   isCalling: _,
   isUnacknowledged: __,
@@ -38,7 +38,7 @@ export const withoutPageState = ({
 }: DueNotification): PageNotification => notification;
 
 const UNSENT_STATES: readonly StepCall['state'][] = ['pending', 'sending'];
-/** Notifications of one message. */
+/** Limit of the notifications of one message. */
 const DUE_ROWS_MAX = 20_000;
 
 /** 0 is the most severe. */
@@ -50,7 +50,7 @@ export const destinationLock = (project: number, destination: string): string =>
 
 const ROWS_PER_INSERT = 10_000;
 
-/** Calls since the last round with a notification of the end, one per destination. */
+/** Calls since the last round whose end was notified, one per destination. */
 function calledSinceEnd(
   sent: readonly (CallRecipient & { readonly kind: string })[],
   current: number,
@@ -161,8 +161,8 @@ export class PageStore extends PageReader {
   }
 
   /**
-   * Recipients who accepted calls of pages, or may have. Includes all rounds since the last notification of the end,
-   * because each round may call others.
+   * Recipients who accepted calls of pages, or may have accepted them. Includes all rounds since the last notification of
+   * the end, because each round may call other people.
    */
   async callRecipients(project: number, some: readonly AlertPage[]): Promise<CallRecipient[]> {
     const found: (CallRecipient & { readonly kind: string })[] = [];

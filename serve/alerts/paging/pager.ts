@@ -34,7 +34,7 @@ interface PagerDependencies {
  * events acknowledge or close it. `PageSteps` carries out the steps.
  *
  * Notifications are stored before the pages. A kill between the two repeats the same changes under the same ids. A kill
- * right after the pages loses the updates of calls that were leaving at that moment.
+ * right after the pages are stored loses the status updates for calls that were being sent at that moment.
  */
 export class Pager implements EventConsumer {
   readonly name = PAGING;
@@ -80,7 +80,7 @@ export class Pager implements EventConsumer {
     await store.add(updates);
     await store.log(batch.entries);
     await store.save(batch.changed);
-    // Calls marked as `sending` meanwhile can no longer be dropped, so their recipients need the update, too.
+    // Calls that were marked as `sending` since the first read can no longer be dropped, so their recipients need updates.
     const storedIds = new Set(updates.map(({ id }) => id));
     const late = (await this.#updatesOf(project, batch.updates)).filter(({ id }) => !storedIds.has(id));
     await store.add(late);
@@ -112,7 +112,7 @@ export class Pager implements EventConsumer {
     return isMissing && this.#deps.clock.now() - change.at < ALERT_WAIT_MS_MAX;
   }
 
-  /** Updates for everybody who accepted a call. */
+  /** Status updates for everyone who accepted a call. */
   async #updatesOf(
     project: number,
     updates: readonly (PageChange & { readonly change: StoredAlertChange })[],
@@ -160,7 +160,7 @@ const readsRoutes = ({ name }: StoredAlertChange): boolean => OPENING.has(name) 
 /** Applies the changes of a batch of alerts to their pages. */
 class PageBatch {
   readonly #project: number;
-  /** Stored position by page: changes up to it were applied before. */
+  /** Stored position of each page. Changes up to this position are already applied. */
   readonly #followed = new Map<string, number>();
   readonly #pages = new Map<string, AlertPage>();
   readonly #dirty = new Set<string>();

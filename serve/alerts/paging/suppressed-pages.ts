@@ -23,7 +23,7 @@ interface SuppressedPagesDependencies {
 const CONCURRENCY = 4;
 const PAGES_AT_ONCE = 500;
 const WAIT_MS_MAX = HOUR_MS;
-/** States of pages that call somebody, or would without a suppression. */
+/** States of pages that a change of suppression can change. */
 const UNACKNOWLEDGED_STATES = ['suppressed', 'waiting', 'triggered', 'exhausted'] as const;
 
 /**
@@ -65,14 +65,14 @@ export class SuppressedPages {
     const next = await suppressor.nextChange(String(project), clock.now());
     const states = next === null ? (['suppressed'] as const) : UNACKNOWLEDGED_STATES;
     await locks.run(consumerLock(PAGING, project), async (lease) => {
-      for (const some of chunkBySize(await store.inStates(project, states), PAGES_AT_ONCE, () => 1)) {
+      for (const pages of chunkBySize(await store.inStates(project, states), PAGES_AT_ONCE, () => 1)) {
         const now = clock.now();
-        const changed = await this.#follow(project, some, now);
-        const before = new Set(some.filter(({ state }) => state === 'suppressed').map(pageKey));
-        const newly = changed.filter((page) => !before.has(pageKey(page)));
+        const changed = await this.#changedPages(project, pages, now);
+        const suppressedBefore = new Set(pages.filter(({ state }) => state === 'suppressed').map(pageKey));
+        const newlySuppressed = changed.filter((page) => !suppressedBefore.has(pageKey(page)));
         if (changed.length === 0) continue;
         await lease.ensure();
-        await store.log(newly.map((page) => ({ page, at: now, what: SUPPRESSED, by: '' })));
+        await store.log(newlySuppressed.map((page) => ({ page, at: now, what: SUPPRESSED, by: '' })));
         await store.save(changed);
       }
     });
@@ -80,14 +80,15 @@ export class SuppressedPages {
     return next === null ? undefined : Math.min(Math.max(0, next - clock.now()), WAIT_MS_MAX);
   }
 
-  async #follow(project: number, some: readonly AlertPage[], now: number): Promise<AlertPage[]> {
+  /** The pages that the current silences and maintenance windows change, in their new state. */
+  async #changedPages(project: number, pages: readonly AlertPage[], now: number): Promise<AlertPage[]> {
     const { reader, suppressor } = this.#deps;
     const alerts = await reader.findAll(
       project,
-      some.map(({ alert }) => alert),
+      pages.map(({ alert }) => alert),
     );
     const suppressions = await suppressor.suppressions(String(project), [...alerts.values()], now);
-    return some.flatMap(
+    return pages.flatMap(
       (page) => afterSuppressionChange(page, suppressions.get(page.alert) ?? null, now) ?? [],
     );
   }

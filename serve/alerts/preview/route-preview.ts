@@ -7,13 +7,13 @@ import { type AlertRoute, ProjectRoutes, type Routes } from '../oncall/routes.ts
 import type { Suppression, Suppressor } from '../suppression/suppressor.ts';
 import { type StepPreview, StepPreviews, type StepPreviewsDependencies } from './step-preview.ts';
 
-/** One route, and the reason why it takes the alert or not. */
+/** One route, and whether and why it takes the alert. */
 interface RouteResult {
   readonly route: AlertRoute;
-  /** Whether no earlier route without `continues` took the alert. */
+  /** False if an earlier route without `continues` took the alert. */
   readonly isReached: boolean;
   readonly matchers: readonly { readonly matcher: Matcher; readonly isMatch: boolean }[];
-  /** Whether it is reached, active, and all of its matchers match. */
+  /** True if the route is reached and active, and all of its matchers match. */
   readonly takes: boolean;
 }
 
@@ -25,7 +25,7 @@ interface PagePreview {
   readonly steps: readonly StepPreview[];
 }
 
-/** How an alert with some labels would page if it came now. */
+/** The pages that an alert with some labels would start now. */
 export interface RoutePreview {
   /** False while an external on-call tool gets the alerts: nobody is paged. */
   readonly isApplied: boolean;
@@ -41,7 +41,7 @@ export interface RoutePreviewDependencies extends StepPreviewsDependencies {
   readonly clock: Clock;
 }
 
-/** Shows how an alert with some labels would page now, with the code that pages. */
+/** Computes the pages that an alert would start now, with the same code as the pager. */
 export async function previewRoutes(
   dependencies: RoutePreviewDependencies,
   projectId: string,

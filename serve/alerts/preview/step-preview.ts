@@ -17,9 +17,9 @@ export const GAP_REASONS = [
 
 export interface Gap {
   readonly reason: (typeof GAP_REASONS)[number];
-  /** The person whom no message would reach; '' if it is not about a person. */
+  /** The person whom no message would reach; '' if the gap does not concern a person. */
   readonly user: string;
-  /** When nobody is on call; null for a gap that lasts. */
+  /** The span in which nobody is on call; null for a gap without an end. */
   readonly span: Span | null;
 }
 
@@ -37,7 +37,7 @@ export interface TargetPreview {
 export interface StepPreview {
   readonly step: PolicyStep;
   readonly targets: readonly TargetPreview[];
-  /** Whether nobody would be notified: the page goes on to the next step at once. */
+  /** True if nobody would be notified. The page then continues with the next step at once. */
   readonly reachesNobody: boolean;
 }
 
@@ -47,7 +47,7 @@ export interface StepPreviewsDependencies extends Omit<RecipientsDependencies, '
   readonly schedules: Pick<Schedules, 'find' | 'gaps' | 'onCall'>;
 }
 
-/** The people and channels that steps of policies would notify at a moment, and what is missing. */
+/** The people and channels that steps of policies would notify at a moment, and the gaps. */
 export class StepPreviews {
   readonly #deps: StepPreviewsDependencies;
   readonly #projectId: string;
@@ -103,7 +103,7 @@ export class StepPreviews {
     return [...(await this.#silentAmong(users, reached)), ...gaps];
   }
 
-  /** Those of some people whom no message would reach. */
+  /** A gap for each of some people whom no message would reach. */
   async #silentAmong(users: readonly string[], reached: ReadonlySet<string>): Promise<readonly Gap[]> {
     const silent = users.filter((user) => !reached.has(user));
     return Promise.all(

@@ -32,7 +32,7 @@ interface AlertActionsDependencies {
   readonly members: Members;
 }
 
-/** Changes of alerts by users. They pass through the log like deliveries, so that one order decides. */
+/** Changes of alerts by users. They pass through the log like deliveries, so the log orders both. */
 export class AlertActions {
   readonly #pipeline: AlertPipeline;
   readonly #reader: AlertReader;
@@ -44,7 +44,7 @@ export class AlertActions {
     this.#members = members;
   }
 
-  /** Returns the alert after the change, which every reader sees by then. */
+  /** Returns the changed alert. By then every reader sees the change. */
   async change(projectId: string, iid: number, by: User | null, change: AlertChange): Promise<Alert> {
     const known = await this.#reader.get(projectId, iid);
     const assignees = change.assignees && [...new Set(change.assignees)];

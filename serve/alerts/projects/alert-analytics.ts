@@ -15,7 +15,7 @@ export interface AlertDay {
   readonly events: number;
   readonly acknowledged: number;
   readonly resolved: number;
-  /** Means and medians in seconds; null when there was none. */
+  /** Means and medians in seconds; null if there is none. */
   readonly mean_seconds_to_acknowledge: number | null;
   readonly median_seconds_to_acknowledge: number | null;
   readonly mean_seconds_to_resolve: number | null;
@@ -36,7 +36,7 @@ interface FlappingAlert extends NoisyAlert {
   readonly median_seconds_open: number | null;
 }
 
-/** Seconds between two columns, where the later one is set; never negative, since clocks of sources differ. */
+/** Seconds from `created_ms` to a later time; never negative, although clocks of sources differ. */
 const seconds = (later: string) => `greatest(0, (${later} - created_ms) / 1000)`;
 const orNull = (aggregate: string, later: string) =>
   `if(countIf(${later} > 0) = 0, NULL, round(${aggregate}(${seconds(later)}, ${later} > 0), 3))`;

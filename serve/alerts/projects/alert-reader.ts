@@ -58,7 +58,7 @@ export interface AlertOrder {
   readonly descending: boolean;
 }
 
-/** Outcomes of events that a source sent while it had the problem. */
+/** Outcomes of events that report an ongoing problem. */
 const OCCURRENCES: readonly Outcome[] = ['created', 'grouped', 'raised'];
 
 export const OPEN_STATUSES: readonly AlertStatus[] = ['triggered', 'acknowledged'];
@@ -73,7 +73,7 @@ export interface AlertCounts {
 }
 
 interface AlertDetails {
-  /** The body of the newest occurrence, or the item of it. */
+  /** The body of the newest occurrence, or the alert's item of that body. */
   readonly payload: unknown;
   /** Annotations that are not shown as fields of the alert. */
   readonly annotations: JsonObject;
@@ -82,7 +82,7 @@ interface AlertDetails {
 export interface HistoryEntry {
   readonly at: number;
   readonly outcome: string;
-  /** Id of the user; '' when the source did it. */
+  /** Id of the user; '' for the source. */
   readonly by: string;
   readonly integration: string;
   readonly change: JsonObject;
@@ -90,14 +90,14 @@ export interface HistoryEntry {
   readonly note: string;
 }
 
-/** Events on a page of a history where none is asked for: so many were listed before there were pages. */
+/** Default page size of a history. It equals the length of the list before pagination existed. */
 export const HISTORY_PER_PAGE = 100;
 
 /** Open alerts read per request, and per part in memory. */
 const OPEN_READ_MAX = 10_000;
 const OPEN_PART = 500;
 
-/** Reads alerts. Everything that this process has accepted is part of what it returns. */
+/** Reads alerts. `findAll` reads at once; lists, counts and `find` first wait for the writes of this process. */
 export class AlertReader {
   readonly #store: Pick<Store, 'rows'>;
   readonly #pipeline: AlertPipeline;
@@ -135,7 +135,7 @@ export class AlertReader {
     return statusCounts(rows);
   }
 
-  /** The number of alerts by status and by severity, each as if the filter named none. */
+  /** The number of alerts by status, ignoring the status filter, and by severity, ignoring the severity filter. */
   async count(project: number, filter: AlertFilter): Promise<AlertCounts> {
     const rows = await this.#counted(project, { ...filter, status: undefined, severity: undefined });
     const isIn = <T>(some: readonly T[] | undefined, one: T) => !some?.length || some.includes(one);
@@ -156,7 +156,7 @@ export class AlertReader {
     );
   }
 
-  /** Changes with every event or alert of the project. */
+  /** A token that changes with every event or alert of the project. */
   async changeToken(project: number): Promise<string> {
     const [row] = await this.#store.rows<{ events: number; alerts: number }>(
       sql`SELECT (SELECT max(position) FROM ${alertEvents} WHERE project = ${project}) AS events,
@@ -169,7 +169,7 @@ export class AlertReader {
   async countOpen(projects: readonly number[]): Promise<ReadonlyMap<number, number>> {
     await this.#pipeline.waitUntilWritten();
     const open = new Map<number, number>();
-    // Others may make somebody a member of any number of projects.
+    // The number of projects is not limited, because others can add a user to theirs.
     for (const some of chunkForIn(projects)) {
       const rows = await this.#store.rows<{ project: number; total: number }>(
         sql`SELECT project, count() AS total FROM ${alerts} FINAL
@@ -203,7 +203,7 @@ export class AlertReader {
     return alert ?? null;
   }
 
-  /** Alerts by number, as they are stored now; without the Markdown for incidents, which may be long. */
+  /** Alerts by number, as they are stored now. Leaves out the Markdown for incidents, because it may be long. */
   async findAll(project: number, iids: readonly number[]): Promise<ReadonlyMap<number, Alert>> {
     const rows = await this.#store.rows<Alert>(
       sql`SELECT * REPLACE ('' AS incident_markdown) FROM ${alerts} FINAL WHERE project = ${project} AND iid IN ${iids}`,
@@ -217,7 +217,7 @@ export class AlertReader {
     return alert;
   }
 
-  /** Read from the newest event that created or repeated the alert. */
+  /** Reads the details from the newest event that created or repeated the alert. */
   async details(alert: Alert): Promise<AlertDetails> {
     const { project, iid, created_position, position } = alert;
     const occurs = sql`(outcome, of) -> of = ${iid} AND outcome IN ${OCCURRENCES}`;
@@ -231,7 +231,7 @@ export class AlertReader {
     const body = row === undefined || row.body === '' ? null : parseExact(row.body);
     const items = ownProperty(body, 'alerts');
     const index = (row?.item ?? 1) - 1;
-    // A label for the y axis marks the Prometheus format; a list is a batch of CloudEvents.
+    // Only alerts in the Prometheus format have a label for the y axis. A list is a batch of CloudEvents.
     const list = Array.isArray(items) && alert.y_label !== '' ? items : body;
     const payload = Array.isArray(list) ? list[index] : list;
     const annotations = ownProperty(payload, 'annotations');
@@ -242,7 +242,7 @@ export class AlertReader {
     };
   }
 
-  /** One page of the events of an alert, newest first, and the number of all; a delivery may have several. */
+  /** One page of the events of an alert, newest first, and the total number. A delivery may contain several events. */
   async history(
     alert: Alert,
     { number, size }: PageOfList,

@@ -28,7 +28,7 @@ interface IncidentUpdaterDependencies {
   readonly metrics: ConsumerMetrics;
 }
 
-/** Changes of alerts that incidents follow. */
+/** Changes of alerts that can change their incidents. */
 const INCIDENT_CHANGES: ReadonlySet<StoredAlertChange['name']> = new Set([
   'created',
   'raised',
@@ -37,8 +37,8 @@ const INCIDENT_CHANGES: ReadonlySet<StoredAlertChange['name']> = new Set([
 ]);
 
 /**
- * Creates incidents for new alerts and closes those of resolved alerts, where the project is set up for it. Incidents
- * follow alerts that are reopened or whose severity is raised.
+ * Creates an incident for a new alert and closes it when the alert is resolved, if the settings of the project say so.
+ * An incident is reopened with its alert, and takes over a raised severity.
  */
 export class IncidentUpdater implements EventConsumer {
   readonly name = INCIDENTS;
@@ -60,7 +60,7 @@ export class IncidentUpdater implements EventConsumer {
     return true;
   }
 
-  /** As a span that follows from the requests that changed the alerts. */
+  /** Runs the update in a span that links to the requests that changed the alerts. */
   async #updateTraced(
     project: Project,
     changes: readonly StoredAlertChange[],
@@ -71,10 +71,12 @@ export class IncidentUpdater implements EventConsumer {
     return inSpan('update incidents', options, () => this.#update(project, changes, lease));
   }
 
-  /** False when the alerts of some events are not stored yet. */
+  /** Returns false if the alerts of some events are not stored yet. */
   async #update(project: Project, changes: readonly StoredAlertChange[], lease: Lease): Promise<boolean> {
     const { records } = this.#deps;
-    const created = new Map(changes.filter(({ name }) => name === 'created').map((of) => [of.iid, of]));
+    const created = new Map(
+      changes.filter(({ name }) => name === 'created').map((change) => [change.iid, change]),
+    );
     const later = Map.groupBy(
       changes.filter(({ name }) => name !== 'created' && (name !== 'resolved' || project.closes_incidents)),
       ({ iid }) => iid,
@@ -94,7 +96,7 @@ export class IncidentUpdater implements EventConsumer {
       const { at, position } = created.get(iid) as StoredAlertChange;
       const alert = found.get(iid) as Alert;
       const incident = incidentOf(alert, ++next, { author: '', at, position });
-      return (later.get(iid) ?? []).reduce((of, change) => withChange(of, change, alert), incident);
+      return (later.get(iid) ?? []).reduce((current, change) => withChange(current, change, alert), incident);
     });
     await lease.ensure();
     await Promise.all(added.map((incident) => records.add(incident)));
@@ -106,7 +108,7 @@ export class IncidentUpdater implements EventConsumer {
     return true;
   }
 
-  /** Whether a missing alert of this event may still be stored. */
+  /** True while the missing alert of an event may still be stored. */
   #mayCome(change: StoredAlertChange): boolean {
     return this.#deps.clock.now() - change.at < ALERT_WAIT_MS_MAX;
   }
@@ -130,16 +132,19 @@ export class IncidentUpdater implements EventConsumer {
       due.map(({ id, alert_iid }) =>
         this.#deps.records.change(id, (current) => {
           if (current === null) return { result: undefined };
-          // A user may have changed it since it withChange these changes, or knew of them.
+          // Earlier events must not undo what a user changed after them.
           const changes = (later.get(alert_iid) ?? []).filter(({ position }) => position > current.position);
-          const next = changes.reduce((of, change) => withChange(of, change, found.get(alert_iid)), current);
+          const next = changes.reduce(
+            (row, change) => withChange(row, change, found.get(alert_iid)),
+            current,
+          );
           return next === current ? { result: undefined } : { next, result: undefined };
         }),
       ),
     );
   }
 
-  /** Stores the numbers of incidents of a project with their alerts. */
+  /** Stores the number of each incident in its alert. */
   async #link(incidents: readonly Omit<Incident, 'version'>[]): Promise<void> {
     const { pipeline } = this.#deps;
     const [first] = incidents;
@@ -158,7 +163,7 @@ export class IncidentUpdater implements EventConsumer {
   }
 }
 
-/** An incident after a change of its alert; the same where nothing changes. */
+/** Applies a change of the alert to its incident. Returns the same object if nothing changes. */
 function withChange<Row extends Omit<Incident, 'version'>>(
   incident: Row,
   { name, at, position }: StoredAlertChange,

@@ -46,7 +46,7 @@ export class Incidents {
     this.#reader = reader;
   }
 
-  /** One page of the incidents of a project, newest first, and the number of all; `store` is that of the caller. */
+  /** One page of the incidents of a project, newest first, and the total number. `store` applies the query limits of the caller. */
   async list(
     store: Pick<Store, 'rows'>,
     projectId: string,
@@ -71,7 +71,7 @@ export class Incidents {
     return incident;
   }
 
-  /** Creates an incident from an alert, or returns the one that the alert has. */
+  /** Creates an incident from an alert, or returns the existing incident of the alert. */
   async createFrom(projectId: string, alert: Alert, author: User | null): Promise<Incident> {
     const incident = await this.#locks.run(consumerLock(INCIDENTS, projectId), async (lease) => {
       const known = (await incidentsOfAlerts(this.#records, projectId, [alert.iid])).get(alert.iid);
@@ -105,7 +105,7 @@ export class Incidents {
         change.isClosed === undefined ? current.closed_ms : change.isClosed ? current.closed_ms || now : 0;
       const { description = current.description } = change;
       const title = entered ?? current.title;
-      // Earlier changes of the alert must not undo that a user closed or reopened its incident.
+      // Earlier changes of the alert must not undo a close or reopen by a user.
       const alert =
         change.isClosed === undefined ? null : await this.#reader.find(Number(projectId), current.alert_iid);
       const position = Math.max(current.position, alert?.position ?? 0);
@@ -119,10 +119,10 @@ export class Incidents {
   }
 }
 
-/** Name of the consumer that creates and closes incidents; under its lock they are numbered. */
+/** Name of the consumer that creates and closes incidents. Its lock also protects the numbering of incidents. */
 export const INCIDENTS = 'incidents';
 
-/** Their ids begin with the project, so that the engine reads only its rows: `0` is the character after the slash. */
+/** Ids begin with the project and a slash, so the engine reads only rows of the project. `0` follows the slash in ASCII. */
 const ofProject = (projectId: string) =>
   sql`project_id = ${projectId} AND id >= ${`${projectId}/`} AND id < ${`${projectId}0`}`;
 
@@ -137,7 +137,7 @@ export async function incidentsOfAlerts(
   return new Map(found.map((incident) => [incident.alert_iid, incident]));
 }
 
-/** The highest number of an incident of a project; 0 when there is none. */
+/** The highest number of an incident of a project; 0 if there is none. */
 export async function newestIncident(
   store: Store,
   { table }: Records<Incident>,
@@ -150,10 +150,10 @@ export async function newestIncident(
 }
 
 interface IncidentOrigin {
-  /** Id of the user; '' when the project creates its incidents automatically. */
+  /** Id of the user; '' if the project creates its incidents automatically. */
   readonly author: string;
   readonly at: number;
-  /** Of the newest event of the alert. */
+  /** Position of the newest event of the alert. */
   readonly position: number;
 }
 

@@ -64,7 +64,7 @@ export class Members {
     });
   }
 
-  /** 0 when the user is no member. */
+  /** 0 if the user is not a member. */
   async levelOf(projectId: string, userId: string): Promise<number> {
     return (await this.#records.get(`${projectId}/${userId}`))?.access_level ?? 0;
   }
@@ -98,7 +98,7 @@ export class Members {
     return [...own.keys()].some((project) => other.has(project)) ? user : null;
   }
 
-  /** The user of a member. Other users are not found, whether they exist or not. */
+  /** The user of a member. Throws "not found" for other users, whether they exist or not. */
   async userOf(projectId: string, userId: string): Promise<User> {
     const isMember = (await this.levelOf(projectId, userId)) > 0;
     const user = isMember ? (await this.#users.byId([userId])).get(userId) : undefined;
@@ -128,7 +128,7 @@ export class Members {
     mode: 'add' | 'change' | 'remove',
   ): Promise<Member> {
     if (mode !== 'remove' && !ACCESS_LEVELS.includes(level)) {
-      const levels = ACCESS_LEVELS.map((of) => `${of} (${roleOf(of)})`).join(', ');
+      const levels = ACCESS_LEVELS.map((known) => `${known} (${roleOf(known)})`).join(', ');
       throw new RequestRefused('bad_request', `Must be one of ${levels}.`, 'access_level');
     }
     if (level > own) {

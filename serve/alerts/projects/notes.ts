@@ -8,7 +8,7 @@ import type { Note } from '../model/tables.ts';
 
 const NOTE_CHARACTERS_MAX = 10_000;
 const NOTES_MAX = 500;
-/** Members who write at the same moment may add more. */
+/** Above NOTES_MAX, because members who write at the same moment may exceed that limit. */
 const LISTED_MAX = 2 * NOTES_MAX;
 
 const isOf = (projectId: string, iid: number) => sql`alert = ${`${projectId}/${iid}`} AND deleted_ms = 0`;

@@ -32,7 +32,7 @@ interface ProjectsDependencies {
   readonly defaultPlan: string;
   /** Called before the first event of a new project. */
   readonly onCreate: (project: number) => Promise<void>;
-  /** Called before other rules apply to the incidents of a project. */
+  /** Called before the incident settings of a project change. */
   readonly beforeIncidentRules: (project: number) => Promise<void>;
 }
 
@@ -126,13 +126,13 @@ export class Projects {
     await this.#cache.invalidate();
   }
 
-  /** Null when there is none, also when it is deleted. */
+  /** Null if the project does not exist or is deleted. */
   async find(id: string): Promise<Project | null> {
     const project = await this.#records.get(id);
     return project === null || project.deleted_ms > 0 ? null : project;
   }
 
-  /** Of all projects that are not deleted. */
+  /** The numbers of all projects that are not deleted. */
   async numbers(): Promise<number[]> {
     const rows = await this.#store.rows<{ project: number }>(
       sql`SELECT toUInt64(id) AS project FROM ${this.#records.table} FINAL WHERE deleted_ms = 0 ORDER BY project`,

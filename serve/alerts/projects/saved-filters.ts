@@ -7,7 +7,7 @@ import type { Records } from '../../stored-records/records.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { SavedFilter } from '../model/tables.ts';
 
-/** Of one user in one project. */
+/** Filters of one user in one project. */
 const FILTERS_MAX = 20;
 const NAME_CHARACTERS_MAX = 60;
 const SEARCH_CHARACTERS_MAX = 4000;
@@ -18,13 +18,13 @@ interface SavedFiltersDependencies {
   readonly locks: Locks;
 }
 
-/** Whose filters they are, and in which project. */
+/** The user and the project of filters. */
 export interface FilterOwner {
   readonly project: string;
   readonly user: string;
 }
 
-/** Filters of the list of alerts that a user has named. One of them may be what the list opens with. */
+/** Named filters of the list of alerts. The list opens with the default filter, if a user has set one. */
 export class SavedFilters {
   readonly #records: Records<SavedFilter>;
   readonly #clock: Clock;
@@ -45,7 +45,7 @@ export class SavedFilters {
     );
   }
 
-  /** Saves a filter; one of the same name is replaced. */
+  /** Saves a filter. Replaces a filter with the same name. */
   async save(
     owner: FilterOwner,
     given: { readonly name: string; readonly search: string; readonly isDefault: boolean },
@@ -75,7 +75,7 @@ export class SavedFilters {
     });
   }
 
-  /** Makes a filter the one that the list opens with, or no longer. */
+  /** Makes a filter the default, or no longer the default. */
   async setDefault(owner: FilterOwner, id: string, is_default: boolean): Promise<void> {
     await this.#changing(owner, async (known) => {
       await this.#changeOwn(known, id, { is_default });

@@ -1,11 +1,11 @@
 import { type Agent, get } from 'node:https';
 
-// Requests to Amazon SNS, at URLs that messages name.
+// Sends requests to Amazon SNS, to URLs in messages.
 
 const REQUEST_MS_MAX = 10_000;
 const RESPONSE_BYTES_MAX = 64 * 1024;
 
-/** Regions only: `sns.s3.amazonaws.com` is a bucket that anybody can own. */
+/** Requires a region, because `sns.s3.amazonaws.com` is a bucket that anybody can own. */
 const HOST = /^sns\.[a-z]{2}(?:-[a-z]+){1,2}-\d\.amazonaws\.com(?:\.cn)?$/;
 
 /** The URL, if it leads to Amazon SNS; else null. */
@@ -20,7 +20,7 @@ export function amazonUrl(text: string): URL | null {
   return isAmazon ? url : null;
 }
 
-/** Returns what is answered with 200. A redirect is a failure: it may lead anywhere. */
+/** Returns the body of a response with status 200. A redirect is a failure, because it may lead anywhere. */
 export function getFromAmazon(url: URL, agent: Agent): Promise<Buffer> {
   return new Promise((done, failed) => {
     const options = {

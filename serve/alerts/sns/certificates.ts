@@ -5,7 +5,7 @@ import type { Clock } from '../../../infra/ports.ts';
 import { getFromAmazon } from './amazon.ts';
 
 const CERTIFICATES_MAX = 16;
-/** Certificates that are being fetched; messages may name any number of URLs. */
+/** Limit of concurrent fetches, because messages may name any number of URLs. */
 const FETCHES_MAX = 16;
 
 /**

@@ -46,7 +46,7 @@ export function parseSnsMessage(payload: unknown): SnsMessage {
   );
 }
 
-/** The text that is signed: pairs of name and value, in the order of the names. */
+/** The text that Amazon SNS signs: pairs of name and value, sorted by name. */
 export function signedText(message: SnsMessage): string {
   const { Message, MessageId, Timestamp, TopicArn, Type } = message;
   const pairs = Object.entries({
@@ -61,7 +61,7 @@ export function signedText(message: SnsMessage): string {
     .join('');
 }
 
-/** The generic payload of a message: the object that it is, or its subject and its text. */
+/** The generic payload of a message: its text if that is a JSON object, else an object of its subject and text. */
 export function payloadOf({ Message, Timestamp, ...rest }: SnsMessage & { Type: 'Notification' }): Buffer {
   if (isJsonObject(Message)) return Buffer.from(Message);
   const [firstLine = ''] = Message.trim().split('\n', 1);

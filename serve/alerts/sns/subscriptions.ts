@@ -10,7 +10,7 @@ import { networkFault } from '../http-client/network-fault.ts';
 import type { IntegrationSummary, SnsSubscription } from '../model/tables.ts';
 import { amazonUrl, getFromAmazon } from './amazon.ts';
 
-/** Amazon SNS deletes a subscription that is not confirmed after 48 hours. */
+/** Amazon SNS deletes a subscription if nobody confirms it within 48 hours. */
 const GIVE_UP_MS = 2 * DAY_MS;
 const RETRY_MS_MAX = 10 * 60_000;
 const REQUEST_MS_MAX = 10_000;

@@ -4,7 +4,7 @@ import { newLocator } from '../../accounts/secrets.ts';
 
 interface ProjectCacheOptions<Value> {
   readonly keyValue: KeyValue;
-  /** Prefix of the keys of versions. */
+  /** Prefix of the keys in the key-value store. */
   readonly name: string;
   /** Rows in memory, of all projects together. */
   readonly rowsMax: number;
@@ -35,7 +35,7 @@ export class ProjectCache<Value extends object> {
     const loaded = this.#loaded.get(projectId);
     let version: string | null;
     try {
-      // Read before the rows: a change in between has a later version, so the next caller loads again.
+      // Read the version before the rows. If a change comes in between, its version is later, and the next caller reloads.
       version = await this.#options.keyValue.get(this.#keyOf(projectId));
     } catch (error) {
       // Stale rows are better than no decision.

@@ -20,9 +20,9 @@ interface ProjectSilences {
   readonly count: number;
 }
 
-/** Greater than `SILENCES_MAX`, so no silence is left out. */
+/** Greater than the limit of silences per project, so no silence is left out. */
 const ROWS_MAX = 20_000;
-/** Silences in memory, of all projects together: about 2 KB each. One with long matchers counts as several. */
+/** Silences in memory, of all projects together: about 2 KB each. A silence with long matchers counts as several. */
 const CACHED_MAX = 50_000;
 const LONG_CHARACTERS = 1000;
 

@@ -10,7 +10,7 @@ export interface SilenceFields {
   /** A time in the past means now. */
   readonly starts_ms: number;
   readonly ends_ms: number;
-  /** As the client sent it. `author_id` is the account that changed the silence last. */
+  /** Name of the creator, as the client sent it. `author_id` is the account that changed the silence last. */
   readonly created_by: string;
   readonly comment: string;
   readonly annotations: Readonly<Record<string, string>>;

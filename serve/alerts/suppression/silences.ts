@@ -19,14 +19,14 @@ import {
 } from './silence.ts';
 import type { SilenceCache } from './silence-cache.ts';
 
-/** Active and pending silences of a project. */
+/** Limit of the active and pending silences of a project. */
 const SILENCES_MAX = 10_000;
-/** Silences without an equality matcher are compared with every alert. */
+/** Limit of the silences without an equality matcher, which are compared with every alert. */
 const UNINDEXED_MAX = 1000;
 const COMMENT_CHARACTERS_MAX = 1000;
 const CREATOR_CHARACTERS_MAX = 255;
 const ANNOTATIONS_BYTES_MAX = 4 * 1024;
-/** Silences of one query for a client that reads all of them. */
+/** Silences per query when a client reads all of them. */
 const PART = 500;
 /** The last moment of the year 9999. */
 const TIME_MAX = 253_402_300_799_999;

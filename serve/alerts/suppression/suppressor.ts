@@ -34,7 +34,7 @@ export class Suppressor {
     this.#deps = dependencies;
   }
 
-  /** By `iid`. Holds suppressed alerts only. */
+  /** The suppressions of alerts, by `iid`. Alerts that are not suppressed are absent. */
   async suppressions(
     projectId: string,
     alerts: readonly SuppressibleAlert[],

@@ -19,7 +19,7 @@ interface StoredWindow extends WindowTimes {
   readonly is_active: boolean;
 }
 
-/** `current` holds from `from` until before `until`. */
+/** `current` is valid from `from` (inclusive) to `until` (exclusive). */
 interface Period {
   readonly from: number;
   readonly until: number;

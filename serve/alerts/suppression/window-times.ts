@@ -3,7 +3,7 @@ import { DAY_MS } from '../../../infra/days.ts';
 import { ZoneClock } from '../oncall/first-instant.ts';
 import { activeSpans, type LocatedInterval, type Span } from '../oncall/time-intervals.ts';
 
-/** A maintenance window is on during its intervals, within its bounds. */
+/** The times of a maintenance window. It is on during its intervals, within its bounds. */
 export interface WindowTimes {
   /** Empty means always. Each interval has its own zone. */
   readonly time_intervals: readonly LocatedInterval[];
@@ -51,7 +51,7 @@ function* union(sources: readonly Iterator<Span, unknown>[]): Generator<Span> {
   if (open !== null) yield open;
 }
 
-/** Days searched before yielding: a few milliseconds for 20 zones. */
+/** Days that are searched before other work may run: a few milliseconds for 20 zones. */
 const SEARCH_DAYS = 60;
 /** Ten occurrences of a yearly window. */
 const SEARCH_DAYS_MAX = 11 * 366;

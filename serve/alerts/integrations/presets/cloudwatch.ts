@@ -49,7 +49,7 @@ export const cloudwatch: Preset = {
   },
   setup: ({ generic, key }) => ({
     title: 'Subscription of the SNS topic',
-    hint: 'Confirmed by itself. Let the alarm send both ALARM and OK to the topic, so that its end resolves the alert.',
+    hint: 'The subscription is confirmed automatically. Let the alarm send both ALARM and OK to the topic, so that its end resolves the alert.',
     text: `aws sns subscribe --protocol https --topic-arn TOPIC_ARN \\
   --notification-endpoint '${generic.replace('://', `://aws:${key}@`)}'
 `,

@@ -1,6 +1,6 @@
 import type { Preset } from './preset.ts';
 
-/** Datadog sends what the payload of its webhook says; this one is to be pasted there. */
+/** Payload template for the Datadog webhook. Users paste it into Datadog, which fills in the variables. */
 const PAYLOAD = `{
   "title": "$EVENT_TITLE",
   "description": "$TEXT_ONLY_MSG",
@@ -23,7 +23,7 @@ export const datadog: Preset = {
     tool: 'Datadog',
     fields: { start_time: [['date']] },
     status: { path: ['transition'], resolved: ['Recovered'], acknowledged: [], ignored: [] },
-    // Events that no monitor made have no cycle.
+    // Only events of monitors have a cycle key.
     fingerprint: [[['cycle_key']], [['monitor_id'], ['scope']]],
     severity: {
       path: ['priority'],
@@ -46,7 +46,7 @@ export const datadog: Preset = {
   },
   setup: ({ generic, key }) => ({
     title: 'Datadog webhook',
-    hint: 'A webhook in Integrations, Webhooks. Add @webhook-NAME to the message of each monitor, outside of its conditions, so that its recovery is sent too.',
+    hint: 'Add a webhook in Integrations, Webhooks. Add @webhook-NAME to the message of each monitor, outside of its conditions, so that its recovery is sent too.',
     text: `URL:            ${generic}
 Custom headers: {"Authorization": "Bearer ${key}"}
 Payload:

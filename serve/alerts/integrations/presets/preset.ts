@@ -1,25 +1,25 @@
 import type { SenderRules } from '../../../../aggregate/alerts/model/sender-rules.ts';
 
-/** What an integration is reached by. The addresses of the generic format and of Prometheus take both formats. */
+/** The URLs and the key of an integration. The generic URL and the Prometheus URL accept the bodies of both formats. */
 export interface IntegrationAccess {
   readonly id: string;
-  /** For tools that send JSON of their own, and for those that send the format of Prometheus. */
+  /** `generic` is for tools with a JSON format of their own, `prometheus` for tools that send the Prometheus format. */
   readonly generic: string;
   readonly prometheus: string;
   readonly pagerduty: string;
   readonly key: string;
 }
 
-/** A whole configuration of a sender, ready to be used. */
+/** A complete configuration of a sender. */
 export interface Snippet {
   readonly name: string;
   readonly title: string;
-  /** Where it goes, and what it does there. */
+  /** Place of the snippet in the sender, and its effect. */
   readonly hint: string;
   readonly text: string;
 }
 
-/** Rules for a sender that many people have. An integration gets a copy of them, which its members may change. */
+/** Rules for a common sender. An integration gets a copy, which members may change. */
 export interface Preset {
   /** As it is stored and as the API writes it. */
   readonly name: string;

@@ -13,6 +13,6 @@ export const PRESET_NAMES = PRESETS.map(({ name }) => name);
 /** Headers in which senders sign their bodies. */
 export const SIGNATURE_HEADERS = PRESETS.flatMap(({ signatureHeader }) => signatureHeader ?? []);
 
-/** Null for an integration without one. */
+/** Null for an integration without a preset. */
 export const presetOf = (stored: { readonly preset: string }): Preset | null =>
   PRESETS.find(({ name }) => name === stored.preset) ?? null;

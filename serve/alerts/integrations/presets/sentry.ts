@@ -1,8 +1,9 @@
 import type { Preset } from './preset.ts';
 
 /**
- * Webhooks of an internal integration: metric alerts, issues and issue alerts. An issue alert has the id of its issue,
- * so the end of the issue ends it. The fingerprint of a metric alert has its rule, since an issue may have the same id.
+ * Webhooks of an internal integration: metric alerts, issues and issue alerts. An issue alert has the fingerprint
+ * of its issue, so a resolved issue resolves it. The fingerprint of a metric alert includes the id of its rule, because an
+ * issue may have the same id as a metric alert.
  */
 export const sentry: Preset = {
   name: 'sentry',
@@ -37,7 +38,7 @@ export const sentry: Preset = {
       path: ['action'],
       resolved: ['resolved'],
       acknowledged: ['archived', 'ignored'],
-      // Rules of ownership assign issues that nobody looks at.
+      // Ownership rules assign issues automatically, so an assignment does not acknowledge.
       ignored: ['assigned'],
     },
     fingerprint: [
@@ -77,7 +78,7 @@ export const sentry: Preset = {
   },
   setup: ({ generic }) => ({
     title: 'Sentry internal integration',
-    hint: 'A custom integration in Settings, Developer Settings. Save it, and enter its client secret on this page: Sentry signs with it and sends no other key. Add the integration as an action to your alert rules.',
+    hint: 'Create a custom integration in Settings, Developer Settings. Save it, and enter its client secret on this page: Sentry signs with it and sends no other key. Add the integration as an action to your alert rules.',
     text: `Type:              Internal Integration
 Webhook URL:       ${generic}
 Alert Rule Action: on

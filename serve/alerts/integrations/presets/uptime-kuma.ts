@@ -1,6 +1,6 @@
 import type { Preset } from './preset.ts';
 
-/** Its webhook sends a heartbeat of a monitor: 0 is down, 1 up, 2 pending, 3 maintenance. Tests have no heartbeat. */
+/** Reads `heartbeat.status`: 0 is down, 1 up, 2 pending, 3 maintenance. Test notifications have no heartbeat. */
 export const uptimeKuma: Preset = {
   name: 'uptime_kuma',
   label: 'Uptime Kuma',
@@ -48,7 +48,7 @@ export const uptimeKuma: Preset = {
   },
   setup: ({ generic, key }) => ({
     title: 'Uptime Kuma notification',
-    hint: 'A notification in Settings, Notifications. Select it in each monitor. A test of the notification creates a real alert.',
+    hint: 'Add a notification in Settings, Notifications. Select it in each monitor. A test of the notification creates a real alert.',
     text: `Notification type:  Webhook
 Post URL:           ${generic}
 Request body:       Preset - application/json

@@ -1,6 +1,6 @@
 import type { Preset } from './preset.ts';
 
-/** Sends the other parameters as JSON; a status other than 200 makes Zabbix try again. */
+/** Sends the other parameters as JSON. Zabbix retries after a status other than 200. */
 const SCRIPT = `var params = JSON.parse(value);
 var url = params.url;
 var request = new HttpRequest();
@@ -12,7 +12,7 @@ var answer = request.post(url, JSON.stringify(params));
 if (request.getStatus() !== 200) throw request.getStatus() + ' ' + answer;
 return 'OK';`;
 
-/** Values of the parameters by name. The status says the value, whether it is an update, and whether it is acknowledged. */
+/** Values of the parameters by name. `status` combines the event value, the update flag and the acknowledgement. */
 const PARAMETERS: Readonly<Record<string, string>> = {
   status: '{EVENT.VALUE} {EVENT.UPDATE.STATUS} {EVENT.ACK.STATUS}',
   event_id: '{EVENT.ID}',
@@ -64,7 +64,7 @@ export const zabbix: Preset = {
   },
   setup: ({ generic, key }) => ({
     title: 'Zabbix media type',
-    hint: 'A file to import in Alerts, Media types. Add the media type to a user, and let an action send its problem, recovery and update operations to that user.',
+    hint: 'Import this file in Alerts, Media types. Add the media type to a user, and let an action send its problem, recovery and update operations to that user.',
     text: `zabbix_export:
   version: '6.0'
   media_types:
