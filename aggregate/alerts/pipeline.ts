@@ -33,7 +33,7 @@ import { projectsWithEvents, type ReplayOrder, type ReplayResult } from './proce
 import { type EventResult, ResultChannel } from './processor/result-channel.ts';
 import { AlertWriter } from './processor/writer.ts';
 
-/** Longest time that an accepted alert waits for the store. After it the process is not ready and requests get 503. */
+/** Longest time that an accepted alert waits for the store. After that the process is not ready and requests get 503. */
 const PENDING_MS_MAX = 30_000;
 
 export interface AlertFigures {
@@ -156,7 +156,10 @@ export class AlertPipeline {
     return this.#processor.oldestPendingMs > PENDING_MS_MAX;
   }
 
-  /** Registers a listener for projects whose alerts changed. Called when the change is durable; after a kill perhaps twice. */
+  /**
+   * Registers a listener for projects whose alerts changed. Called when the change is durable, perhaps twice or, after a
+   * kill, not at all.
+   */
   onChanged(listener: ChangeListener): void {
     this.#processor.onChanged(listener);
   }
@@ -172,8 +175,9 @@ export class AlertPipeline {
   }
 
   /**
-   * Accepts a delivery whose body was parsed by `parse`. Returns its result when the delivery is durable. Throws
-   * `service_unreachable` if the log does not store it in time, or if it has an idempotency key and its result is late.
+   * Accepts a delivery whose body was parsed by `parse`. Returns its result when the log has stored the delivery.
+   * Throws `service_unreachable` if the log does not store it in time, or if it has an idempotency key and its result is
+   * late.
    */
   async deliver(request: DeliveryRequest, body: Buffer, delivery: ParsedDelivery): Promise<EventResult> {
     return this.#request(this.#deliveryOf(request), body, delivery);
@@ -226,13 +230,13 @@ export class AlertPipeline {
   }
 
   /**
-   * Deletes events of a project that were accepted before a time, up to a position that nothing needs any more. Returns
-   * their number. Published like a replay. Throws `store_failed`.
+   * Deletes events of a project that were accepted before a time, up to a position that every consumer has passed.
+   * Returns their number. The command is published like a replay. Throws `store_failed`.
    */
-  async deleteEvents(which: Pick<DeletionHead, 'project' | 'before' | 'until'>): Promise<number> {
-    const { deleted, fault } = await this.#request({ kind: 'deletion', ...which, ...this.#stamp() });
+  async deleteEvents(range: Pick<DeletionHead, 'project' | 'before' | 'until'>): Promise<number> {
+    const { deleted, fault } = await this.#request({ kind: 'deletion', ...range, ...this.#stamp() });
     if (deleted !== undefined) return deleted;
-    throw new ProductError('store_failed', `events of project ${which.project} were not deleted: ${fault}`);
+    throw new ProductError('store_failed', `events of project ${range.project} were not deleted: ${fault}`);
   }
 
   /** Stores processed events. The log delivers all others to the next process. */

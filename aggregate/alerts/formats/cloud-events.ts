@@ -12,12 +12,12 @@ const LABELS = ['source', 'subject', 'type'] as const;
 
 interface ReadEvent {
   readonly item?: Omit<AlertItem, 'retryKey'>;
-  /** The same for an event and its retries. */
+  /** Equal for an event and its retries. */
   readonly identity: string;
   readonly refused?: string;
 }
 
-/** A CloudEvent, whose data is a generic payload. */
+/** Reads a CloudEvent. Its data is a generic payload. */
 export function readCloudEvent(event: unknown, rules: Omit<GenericRules, 'envelope'>): ReadEvent {
   const payload = payloadOf(event);
   if (typeof payload === 'string') return { identity: '', refused: payload };

@@ -21,12 +21,12 @@ export class BodyError extends Error {
 }
 
 export interface ParsedDelivery {
-  /** Whether its body is valid JSON. False if the store refused the body. */
+  /** Whether the body is valid JSON; false if the store refused the body. */
   readonly isJson: boolean;
   /** In the order of the body; null for a refused item. */
   readonly items: readonly (AlertItem | null)[];
   readonly refused: readonly { readonly item: number; readonly reason: string }[];
-  /** Name of the list in reasons; 'alerts' if absent. */
+  /** Name of the list in error texts; 'alerts' if absent. */
   readonly list?: 'events';
 }
 
@@ -160,8 +160,8 @@ export const withoutByteOrderMark = (body: Buffer): Buffer =>
   body[0] === MARK[0] && body.subarray(0, MARK.length).equals(MARK) ? body.subarray(MARK.length) : body;
 
 /**
- * An idempotency key takes precedence. It counts only with the same body, so that reusing a key by mistake drops no
- * alert.
+ * An idempotency key takes precedence over keys that are derived from the content. The retry key includes the body, so
+ * reusing an idempotency key by mistake drops no alert.
  */
 function retryKeysOf(head: DeliveryRequest, text: string): (item: number, derived: string) => string {
   const { idempotency_key: name, integration } = head;

@@ -36,16 +36,16 @@ export interface GenericRules extends PayloadLimits {
   readonly mapping: Mapping | null;
   readonly senderRules: SenderRules;
   readonly integration: string;
-  /** CloudEvents attributes that become labels, and part of the fingerprint of the content. */
+  /** CloudEvents attributes. They become labels and part of the fingerprint of the content. */
   readonly envelope: JsonObject;
   /** Whether payloads without a fingerprint are grouped by their content. */
   readonly groupsByPayload: boolean;
 }
 
-/** Left out of the fingerprint, because occurrences of one problem differ in them. */
+/** Properties outside the fingerprint, because they differ between occurrences of one problem. */
 const NOT_COMPARED = new Set(['start_time', 'end_time', 'hosts']);
 
-/** Properties of the fields that are not mapped, or whose mapped value is blank. */
+/** Property that each field is read from if the field is not mapped or its mapped value is blank. */
 const NAMES: Readonly<Record<MappedField, string>> = {
   title: 'title',
   description: 'description',
@@ -105,9 +105,9 @@ function hostsOf(value: unknown): string[] {
   const hosts: string[] = [];
   let characters = 0;
   for (const text of textsOf(value)) {
-    const left = TEXT_LIMITS.hosts - characters;
-    if (left < 4) break;
-    const host = lineOf(text, left);
+    const room = TEXT_LIMITS.hosts - characters;
+    if (room < 4) break;
+    const host = lineOf(text, room);
     if (host === '') continue;
     hosts.push(host);
     characters += host.length + 2;
@@ -115,7 +115,7 @@ function hostsOf(value: unknown): string[] {
   return hosts;
 }
 
-/** From the rules, else from the payload, else a hash of the payload without the fields that vary. */
+/** Reads the fingerprint by the rules, else from the payload, else hashes the payload without the fields that vary. */
 function fingerprintOf(payload: JsonObject, value: unknown, rules: GenericRules): string {
   const ruled = fingerprintByRule(payload, rules.senderRules);
   // Two servers of the same tool may use the same ids.

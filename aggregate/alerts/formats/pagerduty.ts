@@ -83,8 +83,8 @@ function severityOf(value: unknown): Severity {
 }
 
 /**
- * Removes `routing_key`, which is a secret. Adds a `dedup_key` to a trigger without one, so that a replay gives the alert
- * in the answer.
+ * Removes the secret `routing_key`. Adds a `dedup_key` to a trigger without one: the answer contains this key, and a
+ * replay must use the same one.
  */
 export function storedEvent({ routing_key: _, ...event }: JsonObject, newDedupKey: () => string) {
   const sent = textOf(ownProperty(event, 'dedup_key'));

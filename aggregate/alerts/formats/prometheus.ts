@@ -92,7 +92,7 @@ function readItem(item: unknown, index: number, delivery: DeliveryContext): Read
   const resolves = content.effect === 'resolve';
   const ends = ownProperty(item, 'endsAt');
   const endedMs = resolves ? (timeOf(ends) ?? epochOf(ends)) : null;
-  // V8 would keep the four parts of a template literal in memory until the retry window ends.
+  // With a template literal V8 would keep all four parts in memory until the retry window ends.
   const derived = [delivery.group, fingerprint, resolves ? 'resolved' : 'firing', startedMs ?? 0].join('|');
   return {
     item: {

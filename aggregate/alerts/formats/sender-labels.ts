@@ -5,7 +5,7 @@ const NAME_CHARACTERS_MAX = 128;
 const VALUE_CHARACTERS_MAX = 1024;
 /** Limit of all names and values together. */
 const BYTES_MAX = 16 * 1024;
-/** A UTF-16 code unit takes at most so many bytes in UTF-8. */
+/** Most bytes that a UTF-16 code unit takes in UTF-8. */
 const UNIT_BYTES_MAX = 3;
 
 type Candidates = readonly (readonly [name: string, value: unknown])[];
@@ -29,7 +29,7 @@ export function genericLabels(payload: JsonObject, ruled: JsonObject): SenderLab
 export const prometheusLabels = (labels: unknown): SenderLabels =>
   limitLabels([isObject(labels) ? Object.entries(labels) : []]);
 
-/** Takes the first candidate of each name. Labels beyond the limits are rare, and take a slower path. */
+/** Takes the first candidate of each name. Labels beyond the limits are rare, so they take a slower path. */
 function limitLabels(groups: readonly Candidates[]): SenderLabels {
   const taken = new Map<string, string>();
   let units = 0;

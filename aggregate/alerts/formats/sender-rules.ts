@@ -10,9 +10,9 @@ import { type JsonObject, textOf, textsOf } from './values.ts';
 const wordOf = (value: unknown): string => textOf(value).trim().toLowerCase();
 
 const isAmong = (word: string, words: readonly string[]): boolean =>
-  words.some((one) => wordOf(one) === word);
+  words.some((other) => wordOf(other) === word);
 
-/** The effect of a payload; null if it has no status, and its end time decides. */
+/** The effect of a payload. Null if the payload has no status; then its end time decides. */
 export function effectByRule(payload: JsonObject, { status }: SenderRules): ItemEffect | null {
   const word = status === undefined ? '' : wordOf(valueAt(payload, status.path));
   if (status === undefined || word === '') return null;
@@ -21,7 +21,7 @@ export function effectByRule(payload: JsonObject, { status }: SenderRules): Item
   return isAmong(word, status.ignored) ? 'ignore' : 'fire';
 }
 
-/** The values of the first alternative without a blank one, or []. */
+/** The values of the first alternative that has no blank value; [] if there is none. */
 export function fingerprintByRule(payload: JsonObject, { fingerprint = [] }: SenderRules): string[][] {
   for (const paths of fingerprint) {
     const texts = paths.map((path) => textsOf(valueAt(payload, path)));

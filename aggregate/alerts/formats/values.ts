@@ -37,7 +37,7 @@ export function firstText(...values: readonly unknown[]): string {
 
 /** Control characters, and characters that change the direction of text. */
 const HIDDEN =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression searches for them
   /[\u0000-\u0008\u000e-\u001f\u007f-\u0084\u0086-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 const LINE_SPACE = /[\t\n\v\f\r\u0085\u2028\u2029]/g;
 
@@ -88,8 +88,8 @@ const ISO_DAY = /^(\d{4})-(\d{2})-(\d{2})/;
 const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /**
- * Parses a date-time string to milliseconds since the epoch. A time without a zone is UTC. Null if it is none, or if it is
- * before 1970 or after 9999: year 1 is the zero time of Go, and other APIs cannot represent the rest.
+ * Parses a date-time string to milliseconds since the epoch. A time without a zone is UTC. Null for other values and for
+ * times before 1970 or after 9999: year 1 is the zero time of Go, and other APIs cannot represent the rest.
  */
 export function timeOf(value: unknown): number | null {
   if (typeof value !== 'string') return null;
@@ -129,7 +129,7 @@ function hasPossibleDay(text: string): boolean {
   );
 }
 
-/** The size of a number tells its unit, for times from 1973 to 5138. */
+/** The size of a number shows its unit, for times from 1973 to 5138. */
 const EPOCH_UNITS = [
   { below: 1e11, perMs: 1e-3 },
   { below: 1e14, perMs: 1 },
@@ -137,7 +137,7 @@ const EPOCH_UNITS = [
   { below: 1e20, perMs: 1e6 },
 ] as const;
 
-/** Converts a Unix time in seconds, milliseconds, microseconds or nanoseconds to milliseconds; null if it is none. */
+/** Converts a Unix time in seconds, milliseconds, microseconds or nanoseconds to milliseconds; null for other values. */
 export function epochOf(value: unknown): number | null {
   const number = numberIn(value);
   const unit = EPOCH_UNITS.find(({ below }) => number < below);
@@ -182,7 +182,7 @@ export const sha256 = (text: string): string => hash('sha256', text.toWellFormed
 interface JsonShape {
   /** The nesting depth of lists and objects. */
   readonly depth: number;
-  /** Whether it ends inside a list or an object. */
+  /** Whether the text ends inside a list or an object. */
   readonly isCut: boolean;
   /** Whether a number has an exponent, or more digits than a double always keeps. */
   readonly mayBeRounded: boolean;
@@ -202,7 +202,7 @@ export function shapeOf(bytes: Buffer): JsonShape {
       for (i++; i < bytes.length && bytes[i] !== QUOTE; i++) if (bytes[i] === BACKSLASH) i++;
     } else if ((byte >= 0x30 && byte <= 0x39) || byte === POINT) {
       digits++;
-      if (digits > DIGITS_HELD) mayBeRounded = true;
+      if (digits > EXACT_DIGITS) mayBeRounded = true;
     } else {
       if (digits > 0 && (byte | LOWER_CASE) === LETTER_E) mayBeRounded = true;
       digits = 0;
@@ -220,4 +220,4 @@ const POINT = 0x2e;
 const LETTER_E = 0x65;
 const LOWER_CASE = 0x20;
 /** A double keeps every number of this many digits. */
-const DIGITS_HELD = 15;
+const EXACT_DIGITS = 15;

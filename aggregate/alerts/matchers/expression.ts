@@ -5,11 +5,11 @@ import { expressionSize } from './expression-size.ts';
 import { MatcherError } from './matcher.ts';
 
 const COMPILED_MAX = 2000;
-/** Instructions of all compiled expressions. One of the largest takes 155 KiB, a usual one 34 KiB. */
+/** Instructions of all compiled expressions. The largest expression takes 155 KiB, a usual one 34 KiB. */
 const COMPILED_SIZE_MAX = 60_000;
 /**
- * Without room for its automaton an expression takes some nanoseconds per instruction and character: 0.5 ms for a label
- * of 40 characters, 2 ms for the longest label.
+ * If an automaton exceeds its memory, a match takes some nanoseconds per instruction and character: 0.5 ms for a label of
+ * 40 characters, 2 ms for the longest label.
  */
 export const EXPRESSION_SIZE_MAX = 200;
 /** Memory of the automaton. Usual expressions take a few kilobytes. */

@@ -7,7 +7,7 @@ interface Entry<T> {
   readonly matches: (labels: MatchLabels) => boolean;
 }
 
-/** An index of matcher lists by the label of an equality matcher. Lists without one are scanned. */
+/** An index of matcher lists by the label of an equality matcher. Lists without such a matcher are scanned. */
 export class MatchIndex<T> {
   readonly #byLabel = new Map<string, Entry<T>[]>();
   readonly #others: Entry<T>[] = [];

@@ -25,6 +25,6 @@ function compileMatcher(matcher: Matcher): { readonly isSlow: boolean; readonly 
 export const matchesEmptyLabels = (list: readonly Matcher[]): boolean =>
   compileMatchers(list)({ values: new Map(), isCut: false });
 
-/** An equality matcher on a label that must be present, by which an index finds the list. */
+/** Whether an index can find a list by this matcher: it requires one value of a label. */
 export const isIndexed = ({ value, isRegex, isEqual }: Matcher): boolean =>
   !isRegex && isEqual && value !== '';

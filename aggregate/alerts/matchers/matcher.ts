@@ -9,7 +9,7 @@ export interface Matcher {
 /** The labels of an alert that matchers compare. */
 export interface MatchLabels {
   readonly values: ReadonlyMap<string, string>;
-  /** Whether some labels were left out. Matchers on absent labels are then false, so no silence hides the alert. */
+  /** Whether labels were removed. A matcher on an absent label is then false, so that no silence matches by mistake. */
   readonly isCut: boolean;
 }
 

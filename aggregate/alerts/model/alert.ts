@@ -7,7 +7,8 @@ export type AlertStatus = (typeof ALERT_STATUSES)[number];
 
 /**
  * The result of an item of a delivery, or of an action. `raised`: a repeat raised the severity. `acknowledged`: an item
- * acknowledged a triggered alert. `heartbeat`: an item proves that its source works.
+ * acknowledged a triggered alert. `heartbeat`: an item proves that its source works. `unmatched`: an item found no open
+ * alert to resolve or acknowledge.
  */
 export const OUTCOMES = [
   'created',
@@ -25,7 +26,7 @@ export const OUTCOMES = [
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** What an item of a delivery does to the alert of its fingerprint; `ignore` and `heartbeat` do nothing to it. */
+/** The effect of an item on the open alert with its fingerprint. `ignore` and `heartbeat` leave the alert unchanged. */
 export type ItemEffect = 'fire' | 'resolve' | 'acknowledge' | 'ignore' | 'heartbeat';
 
 /** One alert of a delivery. Times are milliseconds since the epoch; 0 and '' mean none. */
@@ -33,7 +34,7 @@ export interface AlertItem {
   readonly effect: ItemEffect;
   /** Occurrences of a project with the same fingerprint are grouped. '' is never grouped. */
   readonly fingerprint: string;
-  /** The same for a delivery and its retries; '' if retries cannot be recognized. */
+  /** Equal for a delivery and its retries; '' if retries cannot be recognized. */
   readonly retryKey: string;
   readonly title: string;
   readonly description: string;
@@ -48,7 +49,7 @@ export interface AlertItem {
   readonly incidentMarkdown: string;
   /** As `name=value`, in the order of the names. */
   readonly labels: readonly string[];
-  /** The labels of its sender, unchanged, which matchers compare. A name may be `__proto__`: read own properties only. */
+  /** The sender's labels, unchanged, for matchers. A name may be `__proto__`: read own properties only. */
   readonly matchLabels: Readonly<Record<string, string>>;
   /** Whether labels are missing in `matchLabels`, because they exceed the limits. */
   readonly hasCutLabels: boolean;
@@ -56,7 +57,7 @@ export interface AlertItem {
   readonly startedMs: number;
   /** 0: the time of acceptance, for an item that resolves. */
   readonly endedMs: number;
-  /** Whether its source sent an end that cannot be parsed. */
+  /** Whether the source sent an end that cannot be parsed. */
   readonly hasUnreadEnd?: boolean;
 }
 
@@ -138,8 +139,8 @@ export function alertBytes(alert: Alert): number {
 }
 
 /**
- * Removes the texts of the sender, except the fingerprint. The labels count as cut, so that no silence matches the lost
- * ones.
+ * Removes the texts of the sender, except the fingerprint. Sets `has_cut_labels`: otherwise a silence for alerts that lack
+ * a label would match, although the sender had set the label.
  */
 export const withoutTexts = (alert: Alert): Alert => ({
   ...alert,

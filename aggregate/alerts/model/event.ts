@@ -12,14 +12,14 @@ export const ALERTS_GROUP = 'grouping';
 export type EventHead = DeliveryHead | ActionHead;
 
 interface Head {
-  /** A UUID, by which an event that the log delivers twice is recognized. */
+  /** A UUID. It identifies an event that the log delivers twice. */
   readonly id: string;
   readonly project: number;
   /** When it was accepted, in milliseconds since the epoch. */
   readonly at: number;
   /** Process that waits for the result. */
   readonly from: string;
-  /** Trace context of the request that it came with. */
+  /** Trace context of the request that sent the event. */
   readonly traceparent?: Traceparent;
 }
 
@@ -27,7 +27,7 @@ interface Head {
 export interface DeliveryHead extends Head {
   readonly kind: 'delivery';
   readonly integration: string;
-  /** Selects the parser. */
+  /** Endpoint of the request. Selects the parser; `http` and `prometheus` differ only in an error text. */
   readonly endpoint: 'http' | 'prometheus' | 'cloudevents' | 'pagerduty';
   readonly mapping: Mapping | null;
   /** Rules of the integration at the time of acceptance. */
@@ -38,8 +38,8 @@ export interface DeliveryHead extends Head {
   /** '' if the sender set none. */
   readonly idempotency_key: string;
   /**
-   * The rules of the server that accepted it and answered the sender: the process that processes it may have other
-   * settings.
+   * Rules of the server that accepted the delivery. Another process, with other settings, may reduce it and must get
+   * the same result.
    */
   readonly rules: EventRules;
   /** Id of the original delivery, if this is a retry of its refused items. The result replaces its dead letter. */
@@ -60,9 +60,9 @@ export interface ActionHead extends Head {
   readonly iid: number;
   readonly by: string;
   readonly change: ActionChange;
-  /** The alert changes only in this status: it may have ended meanwhile. */
+  /** The action has an effect only if the alert has this status, because the alert may have ended meanwhile. */
   readonly expected?: AlertStatus;
-  /** Whether it reopened a resolved alert; absent before it is processed. */
+  /** Whether the action reopened a resolved alert; absent before it is processed. */
   readonly reopens?: boolean;
 }
 
@@ -82,7 +82,7 @@ export interface ReplayHead extends Head {
   readonly rules: EventRules;
 }
 
-/** A command to delete events that were accepted before a time, up to a position that nothing needs any more. */
+/** A command to delete events that were accepted before a time, up to a position that every consumer has passed. */
 export interface DeletionHead extends Head {
   readonly kind: 'deletion';
   readonly before: number;

@@ -13,7 +13,7 @@ export interface ParsingRules {
 
 /** Rules for recognizing retries. */
 export interface GroupingRules {
-  /** Time after a delivery within which the same one counts as a retry. */
+  /** Time after a delivery within which an equal delivery counts as a retry. */
   readonly retryWindowMs: number;
   /** The same for deliveries with an idempotency key. */
   readonly namedWindowMs: number;

@@ -81,9 +81,9 @@ export const alertBounds = {
   ALERT_TITLE_CHARACTERS: 200,
   /** Time for which an Idempotency-Key is stored. */
   ALERT_IDEMPOTENCY_HOURS: 24,
-  /** Bytes of alerts that may wait for the store. Beyond it requests get 503. A project alone can use four fifths of it, less if others use much. */
+  /** Bytes of alerts that may wait for the store; beyond them requests get 503. A single project can use four fifths of them, and less if others use many. */
   ALERT_PENDING_BYTES_MAX: 128 * 2 ** 20,
-  /** Longest time for the log to acknowledge an alert; beyond that the request gets 503. */
+  /** Longest time for the log to acknowledge an alert. After that the request gets 503. */
   ALERT_LOG_SECONDS_MAX: 5,
   /** Longest time that a request waits for the result of an alert in the log. Then the response is `[]`, or 503 with an Idempotency-Key. */
   ALERT_ANSWER_SECONDS_MAX: 10,

@@ -16,13 +16,13 @@ export const alertEvents = table({
     head: 'String CODEC(ZSTD)',
     /** The request body, unchanged. */
     body: 'String CODEC(ZSTD)',
-    /** For each item its outcome, and the number of its alert or 0. */
+    /** Outcome of each item, and in `iids` the number of its alert or 0. */
     outcomes: 'Array(LowCardinality(String))',
     iids: 'Array(UInt64)',
     retry_keys: 'Array(String)',
     /** The highest alert number at the last replay, which may have removed that alert. 0 without a replay. */
     last_iid: 'UInt64',
-    /** Its position in the log. */
+    /** Partition and offset of the event in the log. */
     log_partition: 'UInt32',
     log_offset: 'UInt64 CODEC(DoubleDelta, ZSTD)',
   },
@@ -80,7 +80,7 @@ export const alerts = table({
 
 export const deletedEvents = table({
   name: 'alert_events_deleted',
-  doc: 'Projects of which older events than this are not all stored any more, nor counted again when the log repeats them.',
+  doc: 'Time by project before which events may be deleted. If the log delivers such an event again, it is dropped.',
   columns: {
     project: 'UInt64',
     before_ms: 'Int64',

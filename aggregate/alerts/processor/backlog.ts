@@ -8,11 +8,11 @@ const REDELIVERY_MS_MAX = 60_000;
 export class Backlog {
   /** Arrival times of batches, by `performance.now()`. */
   readonly #received = new Set<{ at: number }>();
-  /** Arrival and last attempt of a batch that fails. */
+  /** Arrival and last attempt of the batch that failed. */
   #failing: { since: number; triedAt: number } | undefined;
   #isRunningCommand = false;
 
-  /** Milliseconds for which the oldest batch waits; 0 while a command runs. */
+  /** Milliseconds for which the oldest batch has waited; 0 while a command runs. */
   get oldestMs(): number {
     if (this.#isRunningCommand) return 0;
     const now = performance.now();
@@ -29,7 +29,7 @@ export class Backlog {
     try {
       const ack = await work();
       this.#failing = undefined;
-      // The log awaits it later.
+      // The log awaits `durable` later, so a rejection before that must not be unhandled.
       return { durable: markHandled(ack.durable.then(() => void this.#received.delete(received))) };
     } catch (error) {
       this.#received.delete(received);

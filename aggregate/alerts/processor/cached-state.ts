@@ -33,7 +33,7 @@ export function shrink(cached: CachedState, bytesMax: number): void {
   dropAlerts((alert) => !isOpen(alert));
   for (const { byKey } of [state.counted, state.named]) {
     for (const [retryKey, delivery] of byKey) {
-      // The oldest deliveries come first, so hardly any after it is durable.
+      // Deliveries are sorted by age: if this one is not durable, newer ones hardly are.
       if (!isFull() || delivery.position > durablePosition) break;
       dropCounted(state, retryKey, delivery);
     }

@@ -11,7 +11,7 @@ export interface DecodedCommand {
   readonly record: LogRecord;
 }
 
-/** Runs a command, which is idempotent. Returns an error as its result. */
+/** Runs a command. Running it again has no further effect. Returns an error as `fault`. */
 export async function runCommand(
   dependencies: ReplayDependencies,
   order: CommandHead,

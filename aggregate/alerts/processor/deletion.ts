@@ -8,8 +8,8 @@ import { CHANGING_OUTCOMES, storedProgressOf } from './stored-state.ts';
 const EVENTS_MAX = 100_000;
 
 /**
- * Deletes old events of a project and returns their number. Stores the bound first, because after a kill the log may
- * repeat deleted events, which must not count again. No other process may write to the project meanwhile.
+ * Deletes old events of a project and returns their number. Stores the time bound first: after a kill the log may deliver
+ * deleted events again, and the bound lets the processor drop them. No other process may write to the project meanwhile.
  */
 export async function deleteOldEvents(
   store: Store,
@@ -41,8 +41,8 @@ export async function deleteOldEvents(
 }
 
 /**
- * Positions that later events need: the newest event, the newest one of each partition, which detects repeated events,
- * and the newest one with the highest alert number, from which new alerts are numbered.
+ * Positions that later events need: the newest event; the newest event of each partition, because its offset shows
+ * repeated events; and the newest event with the highest alert number, because new numbers continue from it.
  */
 async function positionsToKeep(store: Store, project: number): Promise<number[]> {
   const rows = await store.rows<{ position: number }>(

@@ -12,7 +12,7 @@ export interface EventInsert {
   readonly head: EventHead;
   /** JSON on one line. */
   readonly headJson: Buffer;
-  readonly columns: ReturnType<typeof columnsIn>;
+  readonly columns: ReturnType<typeof columnValues>;
   readonly body: Buffer;
   /** Whether the body is valid JSON. */
   readonly isJson: boolean;
@@ -35,7 +35,7 @@ export function eventInsert(event: ReducedEvent, parser: EventParser): EventInse
   return {
     head,
     headJson: head === event.head ? encodedHead(record.value) : Buffer.from(encodeHead(head)),
-    columns: columnsIn(event),
+    columns: columnValues(event),
     body: withoutByteOrderMark(body),
     isJson: delivery?.isJson ?? false,
     readItems: () => parser.parse(head, body).delivery?.items ?? [],
@@ -46,7 +46,7 @@ export function eventInsert(event: ReducedEvent, parser: EventParser): EventInse
 export const headOf = (head: EventHead, { change, reopens = false }: Reduction): EventHead =>
   head.kind === 'action' && change !== undefined ? { ...head, change, reopens } : head;
 
-const columnsIn = ({ head, record, reduction }: ReducedEvent) => ({
+const columnValues = ({ head, record, reduction }: ReducedEvent) => ({
   project: head.project,
   position: reduction.position,
   id: head.id,
@@ -118,11 +118,12 @@ export function deliveryIn(origin: string): { project: number; id: string } | nu
   return project === undefined || id === undefined ? null : { project: Number(project), id };
 }
 
+/** Names of the columns that `linesOf` writes. */
 export const columnsOf = ({ columns }: EventInsert): string[] => [...Object.keys(columns), 'head', 'body'];
 
 /**
- * JSON lines of events. The head, and a body that is a JSON object on one line, are not quoted: ClickHouse stores their
- * text unchanged in the string columns, and quoting would cost more than everything else.
+ * Formats events as JSON lines. Heads, and bodies that are a JSON object on one line, are not quoted: ClickHouse stores
+ * their text unchanged in the string columns, and quoting would cost more than everything else.
  */
 export const linesOf = (events: readonly EventInsert[]): Pieces[] =>
   events.map(({ headJson, columns, body, isJson }) => {

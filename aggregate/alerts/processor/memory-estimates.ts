@@ -4,17 +4,18 @@ import { type AlertWrite, OUTCOME_BYTES, ROW_BYTES, rowBytes } from './writer.ts
 const ITEM_BYTES = 1024;
 
 /**
- * Estimates the memory of an event until it is processed, with its row and its alerts, so that an accepted event needs no
- * more memory later.
+ * Estimates the memory of an event until it is processed. Includes its row and its alerts, so that an accepted event needs
+ * no more memory later.
  */
 export const estimateEventBytes = (messageBytes: number, items: number): number =>
   messageBytes + ROW_BYTES + items * (ITEM_BYTES + OUTCOME_BYTES);
 
 /** Estimates the memory of a write by project. */
 export function estimateWriteBytes({ events, changed }: AlertWrite): ReadonlyMap<number, number> {
-  const held = new Map<number, number>();
-  const add = (project: number, bytes: number) => held.set(project, (held.get(project) ?? 0) + bytes);
+  const byProject = new Map<number, number>();
+  const add = (project: number, bytes: number) =>
+    byProject.set(project, (byProject.get(project) ?? 0) + bytes);
   for (const event of events) add(event.head.project, rowBytes(event));
   for (const { project } of changed) add(project, ITEM_BYTES);
-  return held;
+  return byProject;
 }

@@ -1,4 +1,4 @@
-/** Each owner may use four times the free bytes, which is four fifths of all for a single owner. */
+/** Each owner may use four times the free bytes. For a single owner that is four fifths of all bytes. */
 const TIMES_FREE = 4;
 
 /**
@@ -29,9 +29,9 @@ export class PendingBytes<Owner = number> {
   }
 
   add(owner: Owner, bytes: number): void {
-    const held = (this.#byOwner.get(owner) ?? 0) + bytes;
+    const used = (this.#byOwner.get(owner) ?? 0) + bytes;
     this.#total += bytes;
-    if (held > 0) this.#byOwner.set(owner, held);
+    if (used > 0) this.#byOwner.set(owner, used);
     else this.#byOwner.delete(owner);
   }
 

@@ -43,18 +43,19 @@ const ATTEMPTS_AT_START = 3;
 const PART_BYTES = 4 * 2 ** 20;
 
 /**
- * Processes the events of the log, in its order: decode → load state → reduce → persist → publish.
+ * Processes the events of the log, in its order: decode → load state → reduce → publish the results of deliveries →
+ * persist → publish the results of actions.
  *
  * Results depend only on the order and the content of the events. A process that takes over gets the same results, and so
  * does one that was replaced while it was paused: both write the same rows. An offset moves only when the row of its
  * event, and after it the changed alerts, are stored. A kill
  *
- * - before the event is stored leaves nothing. The log delivers the event again, with the same result. Its sender may have
- *   the answer already.
+ * - before the event is stored leaves no rows. The log delivers the event again, and its result is the same. The sender of
+ *   a delivery may have the answer already.
  * - between the event and its alerts leaves a lagging project: `start`, or the process that gets the partition, reduces
  *   the stored events again, with the same alert numbers, and writes the alerts.
  * - after the alerts, before the offset moves: the log delivers the event again, and `load` drops it by its id.
- * - within a command leaves it in the log. It runs again from its beginning.
+ * - within a command leaves the command in the log. It runs again from its beginning.
  *
  * Listeners may be called twice or, after a kill, not at all. They must read the stored state.
  */
@@ -120,7 +121,10 @@ export class AlertProcessor {
     return { durable: Promise.all(durable).then(() => undefined) };
   }
 
-  /** Nothing may throw after the first reduction, because the log would deliver reduced events again. */
+  /**
+   * Nothing may throw after the first reduction: the log would deliver the batch again, and `load` would drop the reduced
+   * events by their ids, although they are not stored.
+   */
   async #processEvents(decoded: readonly DecodedEvent[]): Promise<Ack> {
     const { fresh, lagging } = await this.#states.load(decoded);
     const reduced = fresh.map((event): ReducedEvent => {
@@ -153,8 +157,8 @@ export class AlertProcessor {
   }
 
   /**
-   * Keeps only rows, and each alert once, of the thousands of events that wait for the store: every garbage collection
-   * copies objects that live that long, which costs more than parsing them again.
+   * Keeps only the rows of events, and the newest version of each alert, because thousands of events may wait for the
+   * store. Every garbage collection copies objects that live that long, which costs more than parsing them again.
    */
   #persist(reduced: readonly ReducedEvent[], lagging: readonly Alert[]): Promise<void> {
     const { writer } = this.#options;

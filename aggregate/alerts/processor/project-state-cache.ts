@@ -47,8 +47,8 @@ const RETRY_MS = 50;
  * - Bound: ALERT_CACHE_BYTES. Durable entries are evicted, least recently used first.
  * - Invalidation: cleared after a gap in the offsets (another process owned the partition) and after a command. A state is
  *   loaded again if a query finds the store ahead of it.
- * - Measurement: 32 senders of 10 alerts to 4 projects get 2,892 answers a second, the slowest hundredth after 56 ms;
- *   without it (0 bytes) 325, and 287 ms, because each batch loads the states of its projects from the store.
+ * - Measurement: 32 senders of 10 alerts to 4 projects get 2,892 answers a second (p99 56 ms). Without the cache (0 bytes)
+ *   they get 325 (p99 287 ms), because each batch loads the states of its projects from the store.
  */
 export class ProjectStateCache {
   readonly #options: ProjectStateCacheOptions;
@@ -80,8 +80,8 @@ export class ProjectStateCache {
     const fresh = new Set<DecodedEvent>();
     try {
       const share = (this.#options.cacheBytes * LOADED_TO) / projects.size;
-      for (const [project, of] of projects) {
-        for (const event of await this.#loadProject(project, of, lagging, share)) fresh.add(event);
+      for (const [project, projectEvents] of projects) {
+        for (const event of await this.#loadProject(project, projectEvents, lagging, share)) fresh.add(event);
       }
     } catch (error) {
       // The next attempt must return the lagging alerts again.
@@ -106,9 +106,9 @@ export class ProjectStateCache {
       this.#states.delete(project);
       this.#states.set(project, cached);
       const fresh = await this.#withoutStored(cached, events);
-      const hasQueried = await this.#loadAlerts(cached.state, fresh);
-      const hasLookedUp = await this.#loadCounted(cached.state, fresh);
-      if (!(hasQueried || hasLookedUp) || !(await this.#isBehindStore(cached))) return fresh;
+      const hasReadAlerts = await this.#loadAlerts(cached.state, fresh);
+      const hasReadDeliveries = await this.#loadCounted(cached.state, fresh);
+      if (!(hasReadAlerts || hasReadDeliveries) || !(await this.#isBehindStore(cached))) return fresh;
       this.#states.delete(project);
     }
   }
@@ -125,23 +125,23 @@ export class ProjectStateCache {
   /** Drops stored events, which the log delivers again after a kill, a takeover or an error. */
   async #withoutStored(cached: CachedState, events: readonly DecodedEvent[]): Promise<DecodedEvent[]> {
     const { state, loadedPosition, lastOffsets, deletedBefore } = cached;
-    const known = new Set<string>();
-    for (const [partition, of] of Map.groupBy(events, ({ record }) => record.partition)) {
-      const [from, until] = [of[0]?.record.offset ?? 0, of.at(-1)?.record.offset ?? 0];
+    const storedIds = new Set<string>();
+    for (const [partition, records] of Map.groupBy(events, ({ record }) => record.partition)) {
+      const [from, until] = [records[0]?.record.offset ?? 0, records.at(-1)?.record.offset ?? 0];
       if (from > (lastOffsets.get(partition) ?? -1)) continue;
       // Compares ids, because a log that was created again reuses offsets.
       const range = { partition, from, until };
-      for (const { head, record } of of) {
+      for (const { head, record } of records) {
         if (head.at < deletedBefore && record.offset <= (lastOffsets.get(partition) ?? -1))
-          known.add(head.id);
+          storedIds.add(head.id);
       }
       for (const id of await idsBetween(this.#options.store, state.project, loadedPosition, range)) {
-        known.add(id);
+        storedIds.add(id);
       }
     }
     return events.filter(({ head: { id } }) => {
-      if (known.has(id) || state.ids.has(id)) return false;
-      known.add(id);
+      if (storedIds.has(id) || state.ids.has(id)) return false;
+      storedIds.add(id);
       return true;
     });
   }
@@ -194,7 +194,7 @@ export class ProjectStateCache {
   }
 
   async #catchUp(project: number, attempts: number, share: number): Promise<Alert[] | null> {
-    for (let left = attempts; left > 0; left--) {
+    for (let attemptsLeft = attempts; attemptsLeft > 0; attemptsLeft--) {
       const before = await storedProgressOf(this.#options.store, project);
       const { cached, lagging } = await this.#loadState(project, before, share);
       if (isSameProgress(before, await storedProgressOf(this.#options.store, project))) {
@@ -254,7 +254,7 @@ export class ProjectStateCache {
     return unknown.length + missing.length > 0;
   }
 
-  /** Loads missing deliveries that events may be retries of. Returns whether it queried the store. */
+  /** Loads missing deliveries that the events may repeat. Returns whether it queried the store. */
   async #loadCounted(state: ProjectState, events: readonly ParsedEvent[]): Promise<boolean> {
     const missing = new Set<string>();
     for (const { head, delivery } of events) {

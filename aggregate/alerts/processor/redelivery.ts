@@ -11,17 +11,17 @@ export async function refusedPart(
   store: Store,
   origin: string,
 ): Promise<{ readonly request: DeliveryRequest; readonly body: Buffer } | string> {
-  const named = deliveryIn(origin);
-  if (named === null) return 'its origin is not a delivery';
+  const original = deliveryIn(origin);
+  if (original === null) return 'its origin is not a delivery';
   // `FINAL`, because a replay writes its events again with other outcomes.
   const [row] = await store.rows<{ head: string; body: string; outcomes: string[] }>(
-    sql`SELECT head, body, outcomes FROM ${alertEvents} FINAL WHERE project = ${named.project} AND id = ${named.id} LIMIT 1`,
+    sql`SELECT head, body, outcomes FROM ${alertEvents} FINAL WHERE project = ${original.project} AND id = ${original.id} LIMIT 1`,
   );
   const head = row && decodeHead(row.head);
   if (row === undefined || head?.kind !== 'delivery') return 'its delivery is not stored';
   if (head.items) return 'its alerts are stored; the store refuses its body';
   const { project, integration, endpoint, mapping, groups_by_payload } = head;
-  const { sender_rules, heartbeat_matchers, redelivers = named.id } = head;
+  const { sender_rules, heartbeat_matchers, redelivers = original.id } = head;
   // The key makes repeated retries count once.
   const idempotency_key = `dead letter of ${redelivers}`;
   return {

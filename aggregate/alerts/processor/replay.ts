@@ -23,7 +23,7 @@ export type ReplayOrder = z.output<typeof replayOrder>;
 
 export interface AlertDifference {
   readonly iid: number;
-  /** Null when the alert exists on one side only. */
+  /** `stored` or `replayed` is null if the alert exists on the other side only. */
   readonly stored: Readonly<Partial<Alert>> | null;
   readonly replayed: Readonly<Partial<Alert>> | null;
 }
@@ -33,8 +33,9 @@ export interface Replayed {
   readonly project: number;
   readonly events: number;
   readonly alerts: number;
-  /** Number of alerts that differ, and the first of them. */
+  /** Number of alerts that differ. */
   readonly differing: number;
+  /** The first alerts that differ. */
   readonly differences: readonly AlertDifference[];
 }
 
@@ -113,7 +114,7 @@ class Replay {
   readonly #state: ProjectState;
   readonly #parser: EventParser;
   readonly #rules: EventRules;
-  /** For the number of an old alert: the number of the new alert with its occurrences. */
+  /** Maps the number of a stored alert to the number of the replayed alert that has its occurrences. */
   readonly #successors = new Map<number, number>();
 
   constructor(state: ProjectState, parser: EventParser, rules: EventRules) {
@@ -148,13 +149,13 @@ function compare(stored: readonly ComparedAlert[], replayed: ReadonlyMap<number,
   const before = new Map(stored.map((alert) => [alert.iid, alert]));
   const iids = [...new Set([...before.keys(), ...replayed.keys()])].sort((a, b) => a - b);
   return iids.flatMap((iid): AlertDifference[] => {
-    const one = before.get(iid);
-    const other = replayed.get(iid);
-    const names = COMPARED.filter((name) => one?.[name] !== other?.[name]);
+    const old = before.get(iid);
+    const current = replayed.get(iid);
+    const names = COMPARED.filter((name) => old?.[name] !== current?.[name]);
     if (names.length === 0) return [];
     const pick = (alert: ComparedAlert | undefined) =>
       alert === undefined ? null : Object.fromEntries(names.map((name) => [name, alert[name]]));
-    return [{ iid, stored: pick(one), replayed: pick(other) }];
+    return [{ iid, stored: pick(old), replayed: pick(current) }];
   });
 }
 

@@ -105,11 +105,11 @@ export class ResultChannel {
     for (let wait = POLL_MS; this.#pending.has(head.id); wait = Math.min(wait * 1.2, POLL_MS_MAX)) {
       if (performance.now() > deadline) return endLate(request);
       if (performance.now() - storedAt > STORED_RESULT_MS) this.#querying ??= this.#queryStored();
-      // `take` removes the result from Redis, so a late answer counts too. It is slow while Redis is unreachable.
+      // `take` removes the result from Redis, so its answer is used even after the timeout below.
       const taken = this.#options.keyValue.take(keyOf(head.id)).then((found) => {
         if (found !== null) result.resolve(JSON.parse(found) as EventResult);
       });
-      // If Redis fails, the tables have the result.
+      // `take` waits while Redis is unreachable. The tables have the result then.
       await withTimeout(STORED_RESULT_MS, taken).catch(ignore('alerts.result'));
       await pause(wait);
     }
@@ -138,8 +138,9 @@ export class ResultChannel {
 }
 
 /**
- * Ends a request whose event is in the log but whose result is late. A delivery with an idempotency key can be retried.
- * Any other would count twice, so it is answered without alerts. An action must not seem done.
+ * Ends a request whose event is in the log but whose result is late. A delivery with an idempotency key can be retried, so
+ * it fails. A retry of any other delivery would count twice, so its answer is an empty list. An action fails, because its
+ * user must not believe that it is done.
  */
 function endLate({ head, result }: PendingRequest): void {
   if (head.kind === 'delivery' && head.idempotency_key === '') {

@@ -43,8 +43,9 @@ export const isSameProgress = (a: StoredProgress, b: StoredProgress): boolean =>
   a.eventPosition === b.eventPosition && a.alertPosition === b.alertPosition;
 
 /**
- * Loads the state of a project at the newest event in the alerts table. The caller reduces later events into it. It takes
- * about `bytesMax` bytes. Valid only if no process wrote meanwhile: the caller compares the progress before and after.
+ * Loads the state of a project at the newest event in the alerts table. The caller reduces later events into the state. The
+ * state takes about `bytesMax` bytes. It is valid only if no process wrote meanwhile: the caller compares the progress
+ * before and after.
  */
 export async function loadState(
   store: Store,
@@ -54,6 +55,7 @@ export async function loadState(
   bytesMax: number,
 ): Promise<ProjectState> {
   const state = emptyState(project);
+  // Later events that changed no alert need not be reduced again.
   state.position = (await areAlertsCurrent(store, project, alertPosition)) ? eventPosition : alertPosition;
   state.lastIid = lastIid;
   await loadWindows(store, state, rules);
@@ -99,7 +101,7 @@ async function fittingAlerts(
   return { fitting, isAll: true };
 }
 
-/** Unresolved alerts of a project that are loaded. */
+/** Most unresolved alerts of a project that are loaded. */
 const OPEN_MAX = 1_000_000;
 
 /** Outcomes that change an alert. Events without one need not be reduced again. */
@@ -120,7 +122,7 @@ async function areAlertsCurrent(store: Store, project: number, alertPosition: nu
   return rows.length === 0;
 }
 
-/** Sets the retry windows to those of the settings, or longer ones of the newest deliveries. */
+/** Sets each retry window to the setting, or to the longer window of one of the newest deliveries. */
 async function loadWindows(store: Store, state: ProjectState, rules: GroupingRules): Promise<void> {
   const [row] = await store.rows<{ retry: number; named: number }>(
     sql`SELECT max(JSONExtractUInt(head, 'rules', 'retryWindowMs')) AS retry,
@@ -182,7 +184,7 @@ export interface StoredOutcome {
 /** Number of the newest events that a search for a recent event covers. */
 const EVENTS_SEARCHED = 100_000;
 
-/** Outcomes of recent events by id. After a replay these are the new ones. Leaves out unknown ids. */
+/** Outcomes of recent events by id. After a replay these are the outcomes of the replay. Leaves out unknown ids. */
 export async function outcomesOf(
   store: Store,
   project: number,
@@ -202,8 +204,8 @@ export async function outcomesOf(
 }
 
 /**
- * Loads deliveries that fit and that the next event may be a retry of, newest first. The next event is the oldest stored
- * one after the state's position, or else a new one.
+ * Loads deliveries that the next event may repeat, newest first, until `bytesMax` is reached. The next event is the oldest
+ * stored event after the state's position, or else a new event.
  */
 async function loadCounted(store: Store, state: ProjectState, bytesMax: number): Promise<void> {
   const { project, position } = state;
@@ -220,10 +222,10 @@ async function loadCounted(store: Store, state: ProjectState, bytesMax: number):
   for (const counted of [state.counted, state.named]) counted.completeFrom = oldest + CLOCK_SKEW_MS;
 }
 
-/** Estimated size of a counted delivery while it is loaded. */
+/** Estimated size of a delivery while it is loaded. */
 const COUNTED_ROW_BYTES = 500;
 
-/** Loads the counted deliveries of retry keys, for an event at a time. */
+/** Loads the deliveries with these retry keys that an event at the time `at` may repeat. */
 export async function loadCountedOf(
   store: Store,
   state: ProjectState,

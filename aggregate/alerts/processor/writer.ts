@@ -27,7 +27,7 @@ const LINGER_MS = 250;
 const LINGER_URGENT_MS = 20;
 const RETRY_MS = 100;
 const RETRY_MS_MAX = 5000;
-/** A row that exceeds the store's memory is retried for this long before it is replaced, because other statements may use it. */
+/** A row that exceeds the store's memory is retried for this long before it is replaced, because other statements may use the memory. */
 const EXHAUSTED_SECONDS_MAX = 3;
 
 interface AlertWriterOptions {
@@ -37,7 +37,7 @@ interface AlertWriterOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** How to insert rows of a table, and how to replace a row that the store refuses. */
+/** Inserts rows of a table, and replaces a row that the store refuses. */
 interface Rows<Row> {
   readonly insert: (rows: readonly Row[]) => Promise<void>;
   readonly replacements: (row: Row) => Row[];
@@ -118,7 +118,7 @@ export class AlertWriter {
   /** Writes in a span that is linked to all events of the batch. */
   #writeTraced(writes: readonly AlertWrite[]): Promise<[]> {
     const write = () => this.#writeUntilDurable(writes);
-    const causes = writes.flatMap((of) => of.causes ?? []);
+    const causes = writes.flatMap(({ causes: own = [] }) => own);
     return causes.length === 0 ? withoutSpan(write) : inSpan('write alerts', { causes }, write);
   }
 
@@ -226,17 +226,17 @@ export class AlertWriter {
     this.#options.deadLetters.add(deliveryLetter(event.head, reason, event.body));
   }
 
-  #report(what: string, error: unknown): void {
+  #report(part: string, error: unknown): void {
     this.#setAside++;
     this.#options.onFailure(
-      new ProductError('store_refused', `the store refused ${what}; the rest was stored`, detailOf(error)),
+      new ProductError('store_refused', `the store refused ${part}; the rest was stored`, detailOf(error)),
     );
   }
 }
 
 const EMPTY: AlertWrite = { events: [], changed: [], isUrgent: false };
 
-/** Each alert once, with its last change. */
+/** The last version of each alert. */
 export function newestOf(changed: readonly Alert[]): Alert[] {
   const projects = new Map<number, Map<number, Alert>>();
   for (const alert of changed) {

@@ -17,9 +17,12 @@ import type { CountedDelivery } from './project-state.ts';
 interface Occurrence {
   readonly item: AlertItem;
   readonly at: number;
-  /** Counted for items that create no alert. One object for all items of a delivery, because a million are in memory. */
-  readonly uncreated: CountedDelivery;
-  /** Counted for a resolve without an open alert. */
+  /**
+   * Remembered for items that create no alert. The items of a delivery share the object, because a million of them may be
+   * in memory.
+   */
+  readonly withoutAlert: CountedDelivery;
+  /** Remembered for an item that finds no open alert to resolve or acknowledge. */
   readonly unmatched: CountedDelivery;
   readonly project: number;
   readonly integration: string;
@@ -32,7 +35,7 @@ export interface Decision {
   readonly outcome: Outcome;
   /** The changed alert, or null. */
   readonly alert: Alert | null;
-  /** To be stored under the item's retry key; null if the delivery does not count. */
+  /** Remembered under the item's retry key to recognize retries; null if nothing is remembered. */
   readonly counted: CountedDelivery | null;
   /** The part of an action that changes something. */
   readonly change?: ActionChange;
@@ -41,8 +44,8 @@ export interface Decision {
 }
 
 /**
- * Decides the outcome of one item. `open` is the unresolved alert of its fingerprint, `before` the last counted delivery
- * of its retry key, `nextIid` the number of the alert that it may create.
+ * Decides the outcome of one item. `open` is the unresolved alert with its fingerprint, `before` the last delivery with
+ * its retry key, and `nextIid` the number of an alert that it creates.
  */
 export function decideItem(
   open: Alert | null,
@@ -51,7 +54,7 @@ export function decideItem(
   nextIid: number,
   rules: GroupingRules,
 ): Decision {
-  const { item, at, uncreated, unmatched, position } = occurrence;
+  const { item, at, withoutAlert, unmatched, position } = occurrence;
   if (item.effect === 'ignore') return { outcome: 'ignored', alert: null, counted: null };
   if (item.effect === 'heartbeat') return { outcome: 'heartbeat', alert: null, counted: null };
   const isRepeated = before !== null && isRetry(before, item, at, rules);
@@ -61,21 +64,21 @@ export function decideItem(
   if (item.effect !== 'fire') {
     if (open === null) return { outcome: 'unmatched', alert: null, counted: unmatched };
     if (item.effect === 'acknowledge') return acknowledge(open, occurrence);
-    return { outcome: 'resolved', alert: recovered(open, occurrence), counted: uncreated };
+    return { outcome: 'resolved', alert: recovered(open, occurrence), counted: withoutAlert };
   }
   if (open !== null) {
     const alert = repeated(open, occurrence);
     // An alert that a member ignores notifies nobody.
     const isRaised = alert.severity !== open.severity && open.status !== 'ignored';
-    return { outcome: isRaised ? 'raised' : 'grouped', alert, counted: uncreated };
+    return { outcome: isRaised ? 'raised' : 'grouped', alert, counted: withoutAlert };
   }
   const alert = newAlert(occurrence, nextIid);
   return { outcome: 'created', alert, counted: { at, created: nextIid, position, isUnmatched: false } };
 }
 
 /**
- * Whether a repeated resolve belongs to an open alert. If the first one found no alert, its alert may have arrived late.
- * An alert with another start began after the resolve, and must stay open.
+ * Whether a repeated resolve belongs to an open alert. If the first resolve found no alert, the alert may have arrived
+ * after it. An alert with another start began after the resolve and must stay open.
  */
 const beganWith = ({ source_started_ms }: Alert, { startedMs }: AlertItem): boolean =>
   startedMs !== 0 && startedMs === source_started_ms;
@@ -91,7 +94,7 @@ function isRetry(
   return retryKey !== '' && Math.abs(at - before.at) < window;
 }
 
-/** How far in the future a source may set a start, and an end, which may be planned. */
+/** Most that a start may be ahead of its acceptance. An end may be further ahead, because ends can be planned. */
 const START_AHEAD_MS = 5 * 60_000;
 const END_AHEAD_MS = 86_400_000;
 
@@ -166,8 +169,8 @@ const newestTexts = (open: Alert, item: AlertItem) => ({
 });
 
 /** Only a triggered alert can be acknowledged; an ignored one notifies nobody anyway. */
-function acknowledge(open: Alert, { at, position, uncreated }: Occurrence): Decision {
-  if (open.status !== 'triggered') return { outcome: 'unchanged', alert: null, counted: uncreated };
+function acknowledge(open: Alert, { at, position, withoutAlert }: Occurrence): Decision {
+  if (open.status !== 'triggered') return { outcome: 'unchanged', alert: null, counted: withoutAlert };
   const alert: Alert = {
     ...open,
     status: 'acknowledged',
@@ -175,7 +178,7 @@ function acknowledge(open: Alert, { at, position, uncreated }: Occurrence): Deci
     updated_ms: at,
     position,
   };
-  return { outcome: 'acknowledged', alert, counted: uncreated };
+  return { outcome: 'acknowledged', alert, counted: withoutAlert };
 }
 
 /** An end before the start counts as the start, because clocks differ. */
@@ -229,7 +232,7 @@ export function decideAction(
   };
 }
 
-/** Removes what the alert has already, so that of two users who acknowledge it at the same time only one does. */
+/** Removes values that the alert has already. If two users acknowledge it at the same time, only the first action counts. */
 function realChange(alert: Alert, { status, assignees, incident }: ActionChange): ActionChange {
   return {
     ...(status !== undefined && status !== alert.status && { status }),

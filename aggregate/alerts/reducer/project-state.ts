@@ -1,7 +1,7 @@
 import { type Alert, alertBytes, isOpen } from '../model/alert.ts';
 import { isNamed } from '../model/retry-key.ts';
 
-/** The last delivery with a retry key. */
+/** The last delivery with a retry key, remembered to recognize retries. */
 export interface CountedDelivery {
   /** When it was accepted, in milliseconds since the epoch. */
   readonly at: number;
@@ -13,21 +13,21 @@ export interface CountedDelivery {
   readonly isUnmatched: boolean;
 }
 
-/** Deliveries that may be retried. */
+/** The remembered deliveries. */
 interface CountedDeliveries {
   /** By retry key, oldest first. */
   readonly byKey: Map<string, CountedDelivery>;
-  /** The map has all deliveries since this time. Earlier ones may be in the store only. */
+  /** The map has all deliveries since this time. Earlier deliveries may be in the store only. */
   completeFrom: number;
   /** The longest retry window of any delivery, in milliseconds. */
   windowMs: number;
-  /** Time of the event that removed expired deliveries last. */
+  /** Time of the last event that removed expired deliveries. */
   expiredAt: number;
 }
 
 /**
- * The state of a project, into which its events are reduced. Alerts that are not in it are in the store. The caller loads
- * those that an event needs before it reduces the event.
+ * The state of a project, into which its events are reduced. It may lack alerts that are in the store. The caller loads the
+ * alerts that an event needs before it reduces the event.
  */
 export interface ProjectState {
   readonly project: number;
@@ -40,12 +40,13 @@ export interface ProjectState {
   readonly open: Map<string, Alert>;
   /** Whether the state has all unresolved alerts of the project. */
   hasAllOpen: boolean;
+  /** Remembered deliveries without an idempotency key. */
   readonly counted: CountedDeliveries;
-  /** Deliveries with an idempotency key, whose window is longer. */
+  /** Remembered deliveries with an idempotency key. Their window is longer. */
   readonly named: CountedDeliveries;
   /** Ids of the newest events, oldest first, because the log may contain an event twice. */
   readonly ids: Set<string>;
-  /** Estimated size of the alerts and the counted deliveries. */
+  /** Estimated size of the alerts and the remembered deliveries. */
   bytes: number;
 }
 
@@ -105,14 +106,14 @@ function putLast<Key>(alerts: Map<Key, Alert>, key: Key, alert: Alert): void {
   alerts.set(key, alert);
 }
 
-/** The deliveries that include a retry key. */
+/** The remembered deliveries among which a retry key is looked up. */
 export const countedBy = (state: ProjectState, retryKey: string): CountedDeliveries =>
   isNamed(retryKey) ? state.named : state.counted;
 
 const COUNTED_BYTES = 150;
 export const countedBytes = (retryKey: string): number => COUNTED_BYTES + retryKey.length;
 
-/** Stores a delivery under its retry key. Its time never decreases, although the clocks of servers differ. */
+/** Remembers a delivery under its retry key. The time of the key never decreases, although the clocks of servers differ. */
 export function putCounted(state: ProjectState, retryKey: string, delivery: CountedDelivery): void {
   const { byKey } = countedBy(state, retryKey);
   const before = byKey.get(retryKey);
@@ -124,7 +125,7 @@ export function putCounted(state: ProjectState, retryKey: string, delivery: Coun
   );
 }
 
-/** Removes a counted delivery from memory. It can be read from the store again. */
+/** Removes a remembered delivery from memory. It can be read from the store again. */
 export function dropCounted(state: ProjectState, retryKey: string, { at }: CountedDelivery): void {
   const counted = countedBy(state, retryKey);
   if (!counted.byKey.delete(retryKey)) return;
@@ -132,15 +133,15 @@ export function dropCounted(state: ProjectState, retryKey: string, { at }: Count
   counted.completeFrom = Math.max(counted.completeFrom, at + 1);
 }
 
-/** Whether the store may have a delivery of a retry key that the state lacks, for an event of this time. */
+/** Whether the state may lack a stored delivery with this retry key that an event at the time `at` repeats. */
 export function mayBeCounted(state: ProjectState, retryKey: string, at: number): boolean {
   const { byKey, completeFrom, windowMs } = countedBy(state, retryKey);
   return !byKey.has(retryKey) && at - windowMs < completeFrom;
 }
 
 /**
- * The difference between the clocks of servers. A counted delivery stays in memory for this much longer than its window,
- * so that an event with an earlier time finds it without a query.
+ * Largest difference between the clocks of servers. A delivery is remembered for this much longer than its window, so that
+ * an event with an earlier time finds it without a query.
  */
 export const CLOCK_SKEW_MS = 60_000;
 /** Expiry runs once for many events, because iterating a map also visits the holes of deleted entries. */

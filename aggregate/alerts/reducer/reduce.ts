@@ -5,20 +5,20 @@ import { isNamed } from '../model/retry-key.ts';
 import { type Decision, decideAction, decideItem } from './grouping.ts';
 import { countedBy, expireCounted, type ProjectState, putAlert, putCounted } from './project-state.ts';
 
-/** An alert that a delivery, or the first attempt of a retry with an idempotency key, created. */
+/** An alert in the answer to a delivery. For a retry with an idempotency key, the first attempt created it. */
 export interface CreatedAlert {
   readonly iid: number;
   readonly title: string;
 }
 
-/** The result of an event. Lists are by item. */
+/** The result of an event. `outcomes`, `iids` and `retryKeys` have an entry for each item. */
 export interface Reduction {
   readonly position: number;
   readonly outcomes: readonly Outcome[];
   readonly iids: readonly number[];
   readonly retryKeys: readonly string[];
   readonly created: readonly CreatedAlert[];
-  /** New versions of alerts. An alert that changed twice is in it twice. */
+  /** New versions of alerts. An alert that changed twice is in the list twice. */
   readonly changed: readonly Alert[];
   /** The part of an action that changed something; absent if nothing did. */
   readonly change?: ActionChange;
@@ -64,8 +64,8 @@ function reduceDelivery(
   const iids: number[] = [];
   const retryKeys: string[] = [];
   const changed: Alert[] = [];
-  const uncreated = { at: head.at, created: 0, position, isUnmatched: false };
-  const unmatched = { ...uncreated, isUnmatched: true };
+  const withoutAlert = { at: head.at, created: 0, position, isUnmatched: false };
+  const unmatched = { ...withoutAlert, isUnmatched: true };
   items.forEach((item, index) => {
     if (item === null) {
       outcomes.push('refused');
@@ -78,7 +78,7 @@ function reduceDelivery(
     const before = countedBy(state, retryKey).byKey.get(retryKey) ?? null;
     const { project } = state;
     const { integration, at } = head;
-    const occurrence = { item, at, uncreated, unmatched, project, integration, position, index };
+    const occurrence = { item, at, withoutAlert, unmatched, project, integration, position, index };
     const nextIid = numbers[index] || state.lastIid + 1;
     const { outcome, alert, counted } = decideItem(open, before, occurrence, nextIid, rules);
     if (retryKey !== '' && counted !== null) putCounted(state, retryKey, counted);
@@ -94,7 +94,7 @@ function reduceDelivery(
   return { position, outcomes, iids, retryKeys, changed, created: createdBy(items, outcomes, iids) };
 }
 
-/** The alerts that the answer to a delivery lists. */
+/** The alerts in the answer to a delivery: those that it created, or that the first attempt of a retry created. */
 export function createdBy(
   items: readonly (AlertItem | null)[],
   outcomes: readonly string[],
