@@ -24,7 +24,7 @@ interface ArchiveLimits {
 }
 
 /** Selects the blocks of an archive. */
-interface Wanted {
+interface Selection {
   /** Heights of a range that are not stored. */
   missing(range: HeightRange): Promise<readonly HeightRange[]>;
   readonly heights: HeightRange;
@@ -32,18 +32,23 @@ interface Wanted {
   readonly times?: { readonly from: number; readonly until: number } | undefined;
 }
 
-/** Few enough that one query returns all missing ranges among them. */
+/** Few enough heights that one query returns all missing ranges. */
 const HEIGHTS_PER_QUERY = 20_000;
+/** Lines that are left out become empty lines in a portion. After a longer gap a new portion begins. */
 const LINES_APART_MAX = 1000;
 const NEWLINE = '\n';
 
-/** Throws if the file is named after another chain, whose blocks would be stored under this one. */
+/** Throws if the file is named after another chain: its blocks would be stored under this chain. */
 export function requireFileOfChain(chain: Chain, registry: Registry, { name }: Input): void {
-  const named = chainOfFile(registry, name);
-  if (named === undefined || (named.name === chain.name && named.relay_chain === chain.relay_chain)) return;
+  const fileChain = chainOfFile(registry, name);
+  if (
+    fileChain === undefined ||
+    (fileChain.name === chain.name && fileChain.relay_chain === chain.relay_chain)
+  )
+    return;
   throw new ProductError(
     'usage',
-    `${name} is named after ${named.name}, not ${chain.name}: rename it, or give it to that chain`,
+    `${name} is named after ${fileChain.name}, not ${chain.name}: rename it, or give it to that chain`,
   );
 }
 
@@ -54,7 +59,7 @@ export function requireFileOfChain(chain: Chain, registry: Registry, { name }: I
 export async function* missingLines(
   input: Input,
   stream: ReturnType<Input['open']>,
-  wanted: Wanted,
+  wanted: Selection,
   limits: ArchiveLimits,
 ): AsyncGenerator<ArchivePortion> {
   const isWanted = chooser(wanted);
@@ -93,7 +98,7 @@ export async function* missingLines(
 const isFull = ({ bytes }: ArchivePortion, began: number, { bytesMax, msMax }: ArchiveLimits) =>
   bytes >= bytesMax || performance.now() - began >= msMax;
 
-function chooser({ missing, heights, times }: Wanted): (height: number, line: Buffer) => Promise<boolean> {
+function chooser({ missing, heights, times }: Selection): (height: number, line: Buffer) => Promise<boolean> {
   let queried: { readonly range: HeightRange; readonly missing: readonly HeightRange[] } | null = null;
   return async (height, line) => {
     if (height < heights.from || height > heights.to) return false;

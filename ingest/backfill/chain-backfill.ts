@@ -35,7 +35,7 @@ export interface ChainPlan {
   readonly sources: readonly BlockOrigin[];
 }
 
-/** The process that loads the blocks, as far as sources need it. */
+/** The methods of the loading process that a backfill needs. */
 export interface BackfillTarget {
   /** Heights of an inclusive range that are not stored. */
   missing(
@@ -70,7 +70,7 @@ export class ChainBackfill implements Feed {
   range: HeightRange | null;
   progress: SourceProgress | null = null;
   hasFailed = false;
-  /** Reasons why the genesis block of services was not checked. Their blocks are loaded all the same. */
+  /** Reasons why the genesis block of services was not checked. Their blocks are loaded nevertheless. */
   readonly unchecked: string[] = [];
   /** Blocks fetched so far. */
   fetchedCount = 0;
@@ -80,16 +80,16 @@ export class ChainBackfill implements Feed {
   /** The service of the newest request. */
   #connected: { readonly url: string; readonly service: BlockService } | null = null;
 
-  constructor(plan: ChainPlan, around: BackfillContext) {
+  constructor(plan: ChainPlan, context: BackfillContext) {
     this.plan = plan;
-    this.#context = around;
-    this.#member = around.share.join();
+    this.#context = context;
+    this.#member = context.share.join();
     const { from, to } = plan;
     this.range =
       to !== undefined && 'height' in from && 'height' in to ? { from: from.height, to: to.height } : null;
   }
 
-  /** Yields what to load, a portion at a time. The caller requests the next one when the last one is stored. */
+  /** Yields the lines to load in portions. The caller requests the next portion when the last one is stored. */
   async *portions(target: BackfillTarget): AsyncGenerator<LoadPortion> {
     try {
       for (const source of this.plan.sources) {
@@ -117,7 +117,7 @@ export class ChainBackfill implements Feed {
     return skipped.map(({ number }) => number).filter((number) => number >= range.from && number <= range.to);
   }
 
-  /** Calls in blocks of nodes that the metadata does not describe. */
+  /** Calls that the metadata of a node does not describe. */
   get undecodedCalls(): number {
     return [...this.#services].reduce((sum, { undecodedCalls = 0 }) => sum + undecodedCalls, 0);
   }
@@ -168,16 +168,17 @@ export class ChainBackfill implements Feed {
   async *#fromService(source: Service, target: BackfillTarget): AsyncGenerator<LoadPortion> {
     const service = await this.#connect(source);
     const { name: chain } = this.plan.chain;
-    const unknown = () => target.missing({ ...(this.range as HeightRange), chain, withoutSkipped: true });
+    const neededHeights = () =>
+      target.missing({ ...(this.range as HeightRange), chain, withoutSkipped: true });
     const { concurrency } = source;
     this.#begin('fetching', service.url, countHeights(await this.missing(target)));
     const skipped = await this.skipped(target);
-    for (let missing = await unknown(); missing.length > 0; ) {
+    for (let missing = await neededHeights(); missing.length > 0; ) {
       yield* this.#fetch(service, { ranges: missing, concurrency, target });
-      const left = await unknown();
+      const stillMissing = await neededHeights();
       // Blocks that the store does not accept as final stay missing: without progress the loop would never end.
-      if (countHeights(left) >= countHeights(missing)) break;
-      missing = left;
+      if (countHeights(stillMissing) >= countHeights(missing)) break;
+      missing = stillMissing;
     }
     // Skipped heights come last, because all others would wait for them.
     if (skipped.length === 0) return;
@@ -210,7 +211,7 @@ export class ChainBackfill implements Feed {
       block: (number) => this.#member.ask(() => service.block(number, timeoutFactor)),
       probe: (number) => service.block(number),
     };
-    const fetched = this.#counted(fetchHeights(shared, ranges, concurrency));
+    const fetched = this.#countFetched(fetchHeights(shared, ranges, concurrency));
     const limits = { bytesMax: portionBytes, msMax: PORTION_MS_MAX };
     for await (const { lines, unserved, bytes } of prefetch(portions(fetched, limits))) {
       if (unserved.length > 0) await target.noteSkipped(this.plan.chain.name, unserved);
@@ -219,7 +220,7 @@ export class ChainBackfill implements Feed {
     }
   }
 
-  async *#counted(fetched: AsyncIterable<FetchedHeight>): AsyncGenerator<FetchedHeight> {
+  async *#countFetched(fetched: AsyncIterable<FetchedHeight>): AsyncGenerator<FetchedHeight> {
     for await (const height of fetched) {
       if (this.progress) this.progress.done++;
       if ('line' in height) this.fetchedCount++;

@@ -2,7 +2,7 @@
 interface ShareLimits {
   /** Concurrent requests. */
   readonly requestsMax: number;
-  /** Bytes of answers that are not stored yet. Answers of requests in progress come on top. */
+  /** Bytes of answers that are not stored yet. Excludes the answers of requests in progress. */
   readonly bytesMax: number;
 }
 
@@ -26,15 +26,15 @@ export class FairShare {
   /** Adds a chain, until it leaves. */
   join(): ShareMember {
     const member = new ShareMember({
-      canAsk: (one) => this.#canAsk(one),
-      ask: (by) => {
-        this.#asking += by;
+      canAsk: (member) => this.#canAsk(member),
+      addRequests: (count) => {
+        this.#asking += count;
       },
-      hold: (bytes) => {
+      addBytes: (bytes) => {
         this.#bytes += bytes;
       },
-      freed: () => this.#admit(),
-      left: (one) => this.#members.delete(one),
+      onFreed: () => this.#admit(),
+      onLeave: (member) => this.#members.delete(member),
     });
     this.#members.add(member);
     return member;
@@ -57,12 +57,14 @@ export class FairShare {
   }
 }
 
-interface Whole {
+/** The totals of all members, as one member sees and changes them. */
+interface SharedTotals {
   canAsk(member: ShareMember): boolean;
-  ask(by: 1 | -1): void;
-  hold(bytes: number): void;
-  freed(): void;
-  left(member: ShareMember): void;
+  /** Adds to the requests in progress. */
+  addRequests(count: 1 | -1): void;
+  addBytes(bytes: number): void;
+  onFreed(): void;
+  onLeave(member: ShareMember): void;
 }
 
 /** The share of one chain. */
@@ -71,12 +73,12 @@ export class ShareMember {
   asking = 0;
   /** Bytes of answers that are not stored yet. */
   bytes = 0;
-  readonly #whole: Whole;
+  readonly #totals: SharedTotals;
   readonly #waiting: (() => void)[] = [];
   #hasLeft = false;
 
-  constructor(whole: Whole) {
-    this.#whole = whole;
+  constructor(totals: SharedTotals) {
+    this.#totals = totals;
   }
 
   get isWaiting(): boolean {
@@ -85,19 +87,19 @@ export class ShareMember {
 
   /** Calls `request` when the share allows it. The bytes of the answer count until they are released. */
   async ask<Answer extends { readonly length: number }>(request: () => Promise<Answer>): Promise<Answer> {
-    if (this.isWaiting || !this.#whole.canAsk(this)) {
+    if (this.isWaiting || !this.#totals.canAsk(this)) {
       await new Promise<void>((admitted) => {
         this.#waiting.push(admitted);
       });
     } else this.#begin();
     try {
       const answer = await request();
-      this.#hold(answer.length);
+      this.#addBytes(answer.length);
       return answer;
     } finally {
       this.asking--;
-      this.#whole.ask(-1);
-      this.#whole.freed();
+      this.#totals.addRequests(-1);
+      this.#totals.onFreed();
     }
   }
 
@@ -111,26 +113,26 @@ export class ShareMember {
 
   /** Releases bytes that are stored now. */
   release(bytes: number): void {
-    this.#hold(-Math.min(bytes, this.bytes));
-    this.#whole.freed();
+    this.#addBytes(-Math.min(bytes, this.bytes));
+    this.#totals.onFreed();
   }
 
   /** Releases everything. Answers that arrive later no longer count. */
   leave(): void {
-    this.#hold(-this.bytes);
+    this.#addBytes(-this.bytes);
     this.#hasLeft = true;
-    this.#whole.left(this);
-    this.#whole.freed();
+    this.#totals.onLeave(this);
+    this.#totals.onFreed();
   }
 
   #begin(): void {
     this.asking++;
-    this.#whole.ask(1);
+    this.#totals.addRequests(1);
   }
 
-  #hold(bytes: number): void {
+  #addBytes(bytes: number): void {
     if (this.#hasLeft) return;
     this.bytes += bytes;
-    this.#whole.hold(bytes);
+    this.#totals.addBytes(bytes);
   }
 }

@@ -7,14 +7,14 @@ import type { UnservedHeight } from '../sources/skipped-heights.ts';
 
 /** The part of a block service that fetching needs. */
 export type BlockSource = Pick<BlockService, 'block' | 'head' | 'servesCompleteBlocks'> & {
-  /** Fetches a block to test the source. Used if `block` counts its results. */
+  /** Fetches a block only to test the source, if `block` counts the bytes of its answers. */
   readonly probe?: (number: number) => Promise<unknown>;
 };
 
 /** The end of a line whose block is not final. */
 const NOT_FINAL = Buffer.from('"finalized":false');
 const NOT_FINAL_BYTES = NOT_FINAL.length + 8;
-/** Its height is below the finalized head, so another node behind the same address lags. */
+/** The height is below the finalized head, so another node behind the same address lags. */
 const NOT_FINAL_REASON = 'the source does not serve it as final yet';
 
 /** The block of a height as a line, or the reason why there is none; both if the block is incomplete or not final. */
@@ -72,7 +72,7 @@ export async function* fetchHeights(
 /** Other errors come from this process, for example from its abort signal. */
 const isOfSource = (error: unknown) => error instanceof ProductError;
 
-/** Whether the source serves its head. The head itself proves nothing about the source when it fails. */
+/** Whether the source serves its head. False if the head is the height that failed. */
 async function servesAnother(source: BlockSource, number: number): Promise<boolean> {
   try {
     const head = await source.head();

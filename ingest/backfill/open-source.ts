@@ -15,7 +15,7 @@ export interface OpenedSource {
   readonly service: BlockService;
   readonly chain: Chain;
   readonly registry: Registry;
-  /** Why the genesis block was not checked; null if it was, or if no check was needed. */
+  /** Reason why the genesis block was not checked; null if it was checked or needed no check. */
   readonly unchecked: string | null;
 }
 
@@ -34,10 +34,10 @@ export async function openSource(
     return { service, chain, registry, unchecked: null };
   const served = registry.find(service.specName);
   if (served !== chain && !force) {
-    const which = served === undefined ? 'no chain of the registry' : served.name;
+    const servedName = served === undefined ? 'no chain of the registry' : served.name;
     throw new ProductError(
       'usage',
-      `${service.url} serves the runtime ${service.specName} (${which}), not ${chain.name}; to accept its blocks as ${chain.name}, set ${FORCE}`,
+      `${service.url} serves the runtime ${service.specName} (${servedName}), not ${chain.name}; to accept its blocks as ${chain.name}, set ${FORCE}`,
     );
   }
   const unchecked = genesis === null || force ? null : await requireGenesis(service, chain, genesis);
@@ -56,7 +56,7 @@ export async function openStateNode(
   throw new ProductError('usage', `${service.url} is not a node: pass the address of a node with --node`);
 }
 
-/** Time limit of a block. After it the height is skipped, and retried later with more time. */
+/** Time limit of a block. After that the height is skipped, and retried later with more time. */
 export const BLOCK_MS = 10_000;
 
 function connect(
@@ -94,8 +94,8 @@ async function connectToFirst([url = '', ...others]: readonly string[]): Promise
 const FORCE = '--force (`force: true` in a sources file, FOLLOW_FORCE with FOLLOW)';
 
 /**
- * Checks the genesis block, because test networks and forks run the runtimes of other chains. Returns the reason if the
- * service does not return its genesis block: then the runtime name alone decides.
+ * Checks the genesis block, because test networks and forks run the runtimes of other chains. If the service does not
+ * return its genesis block, returns the reason, and the runtime name alone decides.
  */
 async function requireGenesis(
   service: BlockService,

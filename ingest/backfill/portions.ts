@@ -75,12 +75,12 @@ function add(portion: Portion, height: FetchedHeight): void {
 
 /** Requests the next value while the last one is used. */
 export async function* prefetch<Value>(values: AsyncGenerator<Value>): AsyncGenerator<Value> {
-  const ask = () => markHandled(values.next());
+  const request = () => markHandled(values.next());
   try {
-    for (let next = ask(); ; ) {
+    for (let next = request(); ; ) {
       const { done, value } = await next;
       if (done) return;
-      next = ask();
+      next = request();
       yield value;
     }
   } finally {

@@ -2,7 +2,7 @@ import { ProductError } from '../../infra/errors.ts';
 import { timeOf } from '../decode/block-time.ts';
 import type { BlockSource } from './fetch-heights.ts';
 
-/** A search for a day reads blocks of all heights, and a source may lack the old ones. */
+/** Throws the error of a search for a day, with advice: the search may read old blocks that the source lacks. */
 function refuseSearch(error: unknown): never {
   const isRefused = error instanceof ProductError && error.code === 'source_failed';
   if (!isRefused) throw error;

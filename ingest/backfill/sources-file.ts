@@ -17,7 +17,7 @@ export interface Sources {
   /** Concurrent requests of all chains. */
   readonly concurrency: number;
   readonly chains: readonly ChainPlan[];
-  /** Feeds of prices and of locked value; those of one kind in the order of their use. */
+  /** Feeds of prices and of locked value. The feeds of one kind are used in order. */
   readonly values: readonly ValuePlan[];
 }
 
@@ -103,11 +103,11 @@ function planOf(
   return {
     chain: yaml.atPath(['chains', i, 'chain'], () => findChain(registry, name)),
     ...edges,
-    sources: sources.map((source) => placeOf(source, directory)),
+    sources: sources.map((source) => originOf(source, directory)),
   };
 }
 
-function placeOf(
+function originOf(
   { node, url = node, archive = '', concurrency, force }: SourceInput,
   directory: string,
 ): BlockOrigin {

@@ -15,7 +15,7 @@ export class YamlFile {
   readonly #lines = new LineCounter();
   readonly #document: Document;
 
-  /** Throws `usage` when it cannot be read. */
+  /** Throws `usage` if the file cannot be read. */
   constructor(path: string) {
     this.#path = path;
     this.#document = parseDocument(textOf(path), { lineCounter: this.#lines });
@@ -26,7 +26,7 @@ export class YamlFile {
     }
   }
 
-  /** Parses the content. The error for an unknown key suggests the nearest one of `keys`. */
+  /** Parses the content. The error for an unknown key suggests the nearest name in `keys`. */
   parse<T>(shape: z.ZodType<T>, keys: readonly string[]): T {
     // Aliases within aliases could make a small file very large.
     const content = this.atPath([], () => this.#document.toJS({ maxAliasCount: ALIASES_MAX }));
@@ -37,7 +37,7 @@ export class YamlFile {
     if (key === undefined) throw this.errorAt(issue.path, messageOf(issue));
     const near = didYouMean(
       key,
-      keys.filter((one) => one !== key),
+      keys.filter((known) => known !== key),
     );
     throw this.errorAt([...issue.path, key], `is an unknown key${near && `; ${near}`}`);
   }

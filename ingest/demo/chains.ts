@@ -21,7 +21,7 @@ export interface DemoChain {
   readonly stalled?: number;
 }
 
-/** Heights count from here, six seconds per block, so that they are realistic whenever the demo starts. */
+/** Time of the heights in `DEMO_CHAINS`. Other heights follow from it at six seconds per block, so they are realistic. */
 export const HEIGHTS_AT = Date.parse('2026-11-01');
 
 export const DEMO_CHAINS: readonly DemoChain[] = [

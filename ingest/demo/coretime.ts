@@ -76,15 +76,15 @@ export class Coretime {
       const renewals = Math.min(random.whole(0, 2), RENEWALS_MAX - this.#renewed);
       for (let made = 0; made < renewals; made++) this.#renew(book);
     }
-    const isLeft = this.#sold + this.#renewed < OFFERED;
+    const hasCores = this.#sold + this.#renewed < OFFERED;
     const chance = this.#pace.purchases * (age < LEAD_IN_DAYS ? 1 : 0.4) * book.passed;
-    if (isLeft && random.chance(age === 0 ? 0.8 : chance)) {
+    if (hasCores && random.chance(age === 0 ? 0.8 : chance)) {
       this.#purchase(book, age);
     }
     // The broker has events on each day, so that the days of a chain are computed together.
     for (let made = 0; made < this.#pace.uses; made++) {
-      const ours = this.#regions.filter(({ begin }) => begin >= this.#begin - REGION_SLICES);
-      if (ours.length > 0) this.#use(book, random.pick(ours));
+      const current = this.#regions.filter(({ begin }) => begin >= this.#begin - REGION_SLICES);
+      if (current.length > 0) this.#use(book, random.pick(current));
     }
   }
 
@@ -150,8 +150,8 @@ export class Coretime {
   }
 
   #purchase(book: DayBook, age: number): void {
-    const left = Math.max(0, 1 - age / LEAD_IN_DAYS);
-    const price = this.#endPrice * (1 + 9 * left ** 2);
+    const remaining = Math.max(0, 1 - age / LEAD_IN_DAYS);
+    const price = this.#endPrice * (1 + 9 * remaining ** 2);
     const owner = this.#cast.at(this.#random.whole(10, 40));
     const region: DemoRegion = {
       ...{ begin: this.#begin, end: this.#begin + REGION_SLICES },
@@ -162,17 +162,17 @@ export class Coretime {
     const paid = book.planck(price);
     const duration = String(REGION_SLICES);
     book.sign(owner, 'broker.purchase', { price_limit: paid }, [
-      ['broker.Purchased', book.addressOf(owner), written(region), paid, duration],
+      ['broker.Purchased', book.addressOf(owner), regionId(region), paid, duration],
     ]);
   }
 
   #use(book: DayBook, region: DemoRegion): void {
     const [call, event] = this.#useOf(book, region, this.#random.fraction());
-    book.sign(region.owner, `broker.${call}`, { region_id: written(region) }, [event]);
+    book.sign(region.owner, `broker.${call}`, { region_id: regionId(region) }, [event]);
   }
 
   #useOf(book: DayBook, region: DemoRegion, roll: number): readonly [call: string, event: DemoEvent] {
-    const [id, duration] = [written(region), String(region.end - region.begin)];
+    const [id, duration] = [regionId(region), String(region.end - region.begin)];
     if (region.use !== 'none' && roll < 0.3) {
       const isPooled = region.use === 'pooled';
       region.use = 'none';
@@ -200,14 +200,14 @@ export class Coretime {
       const masks = [mask, region.mask ^ mask];
       const parts = masks.map((mask): DemoRegion => ({ ...region, mask, use: 'none' }));
       this.#replace(region, ...parts);
-      return ['interlace', ['broker.Interlaced', id, parts.map(written)]];
+      return ['interlace', ['broker.Interlaced', id, parts.map(regionId)]];
     }
     if (roll < 0.97 && region.end - region.begin > 2) {
       const pivot = this.#random.whole(region.begin + 1, region.end - 1);
       const first: DemoRegion = { ...region, end: pivot, use: 'none' };
       const second: DemoRegion = { ...region, begin: pivot, use: 'none' };
       this.#replace(region, first, second);
-      return ['partition', ['broker.Partitioned', id, [written(first), written(second)]]];
+      return ['partition', ['broker.Partitioned', id, [regionId(first), regionId(second)]]];
     }
     this.#replace(region);
     return ['dropRegion', ['broker.RegionDropped', id, duration]];
@@ -221,13 +221,13 @@ export class Coretime {
   }
 
   #replace(region: DemoRegion, ...by: readonly DemoRegion[]): void {
-    this.#regions = [...this.#regions.filter((one) => one !== region), ...by];
+    this.#regions = [...this.#regions.filter((other) => other !== region), ...by];
   }
 }
 
 const RENEWALS_MAX = 5;
 
-const written = ({ begin, core, mask }: DemoRegion) => ({
+const regionId = ({ begin, core, mask }: DemoRegion) => ({
   begin: String(begin),
   core: String(core),
   mask: maskText(mask),

@@ -14,7 +14,7 @@ interface Entry {
 
 interface SignOptions {
   readonly success?: boolean;
-  /** At a random position of the day, in place of the order of the calls. */
+  /** Whether the extrinsic gets a random position in the day. Otherwise positions follow the order of the calls. */
   readonly anytime?: boolean;
 }
 
@@ -22,8 +22,9 @@ interface SignOptions {
 export class DayBook {
   readonly chain: Chain;
   readonly profile: DemoChain;
-  /** Days since the first day of the history, and the elapsed part of the day: 1 except for the current day. */
+  /** Days since the first day of the history. */
   readonly day: number;
+  /** The elapsed part of the day: 1 except for the current day. */
   readonly passed: number;
   readonly #random: Random;
   readonly #cast: Cast;
@@ -58,7 +59,7 @@ export class DayBook {
     this.#inOrder.push({ opening });
   }
 
-  /** Adds such events at the beginning of the day. */
+  /** Adds events that no extrinsic emits, at the beginning of the day. */
   emitFirst(...opening: readonly DemoEvent[]): void {
     this.#inOrder.unshift({ opening });
   }

@@ -76,16 +76,16 @@ export class Governance {
 
   write(book: DayBook): void {
     const random = this.#random;
-    for (const one of this.#referenda) this.#advance(book, one);
+    for (const referendum of this.#referenda) this.#advance(book, referendum);
     const expected = (this.#pace.referenda / 7) * book.passed;
     const submitted = Math.floor(expected) + (random.chance(expected % 1) ? 1 : 0);
     for (let made = 0; made < submitted; made++) this.#submit(book);
-    for (const one of this.#referenda) {
-      if (one.stage === 'ended' || one.stage === 'forgotten') continue;
+    for (const referendum of this.#referenda) {
+      if (referendum.stage === 'ended' || referendum.stage === 'forgotten') continue;
       // Most votes come at the beginning, so that the first tally is not empty.
-      const eager = one.stage === 'preparing' ? 5 : book.day - one.submittedOn < 4 ? 1.8 : 0.7;
+      const eager = referendum.stage === 'preparing' ? 5 : book.day - referendum.submittedOn < 4 ? 1.8 : 0.7;
       const votes = Math.round(this.#pace.votes * eager * random.fraction() * 2 * book.passed);
-      for (let made = 0; made < votes; made++) this.#vote(book, one);
+      for (let made = 0; made < votes; made++) this.#vote(book, referendum);
     }
     if (random.chance(0.35 * book.passed)) this.#delegate(book);
     if (random.chance(0.05)) this.#undelegate(book);
@@ -123,39 +123,39 @@ export class Governance {
   }
 
   /** Moves a referendum to its next stage when its period has ended. */
-  #advance(book: DayBook, one: DemoReferendum): void {
-    const [prepare, decide, confirm] = one.track.days;
-    const age = book.day - one.submittedOn;
-    switch (one.stage) {
+  #advance(book: DayBook, referendum: DemoReferendum): void {
+    const [prepare, decide, confirm] = referendum.track.days;
+    const age = book.day - referendum.submittedOn;
+    switch (referendum.stage) {
       case 'preparing':
         // A referendum without a decision deposit times out.
-        if (one.outcome === 'TimedOut' && age >= 14) this.#end(book, one);
-        if (one.outcome !== 'TimedOut' && age >= prepare) this.#decide(book, one);
+        if (referendum.outcome === 'TimedOut' && age >= 14) this.#end(book, referendum);
+        if (referendum.outcome !== 'TimedOut' && age >= prepare) this.#decide(book, referendum);
         break;
       case 'deciding': {
-        const due = one.outcome === 'Rejected' ? decide : decide / 2;
-        if (one.outcome !== 'Confirmed' && age >= due) this.#end(book, one);
-        if (one.outcome === 'Confirmed' && age >= prepare + decide - confirm) {
-          one.stage = 'confirming';
-          book.emit(['referenda.ConfirmStarted', String(one.index)]);
+        const due = referendum.outcome === 'Rejected' ? decide : decide / 2;
+        if (referendum.outcome !== 'Confirmed' && age >= due) this.#end(book, referendum);
+        if (referendum.outcome === 'Confirmed' && age >= prepare + decide - confirm) {
+          referendum.stage = 'confirming';
+          book.emit(['referenda.ConfirmStarted', String(referendum.index)]);
         }
         break;
       }
       case 'confirming':
         if (this.#random.chance(0.08)) {
-          one.stage = 'deciding';
-          book.emit(['referenda.ConfirmAborted', String(one.index)]);
-        } else if (age >= prepare + decide) this.#end(book, one);
+          referendum.stage = 'deciding';
+          book.emit(['referenda.ConfirmAborted', String(referendum.index)]);
+        } else if (age >= prepare + decide) this.#end(book, referendum);
         break;
       case 'ended':
-        one.stage = 'forgotten';
-        book.emit(this.#afterEnd(book, one));
+        referendum.stage = 'forgotten';
+        book.emit(this.#afterEnd(book, referendum));
     }
   }
 
-  #decide(book: DayBook, one: DemoReferendum): void {
-    const { index, track, proposal } = one;
-    one.stage = 'deciding';
+  #decide(book: DayBook, referendum: DemoReferendum): void {
+    const { index, track, proposal } = referendum;
+    referendum.stage = 'deciding';
     const payer = this.#voter();
     const deposit = book.planck(track.deposit);
     const placed: DemoEvent = [
@@ -164,14 +164,14 @@ export class Governance {
     ];
     book.sign(payer, 'referenda.placeDecisionDeposit', { index: String(index) }, [placed]);
     const numbers = [index, track.id].map(String);
-    book.emit(['referenda.DecisionStarted', ...numbers, proposal, this.#tally(one)]);
+    book.emit(['referenda.DecisionStarted', ...numbers, proposal, this.#tally(referendum)]);
   }
 
-  #end(book: DayBook, one: DemoReferendum): void {
-    const index = String(one.index);
-    book.emit([`referenda.${one.outcome}`, index, this.#tally(one)]);
-    if (one.outcome === 'Confirmed') book.emit(['referenda.Approved', index]);
-    one.stage = 'ended';
+  #end(book: DayBook, referendum: DemoReferendum): void {
+    const index = String(referendum.index);
+    book.emit([`referenda.${referendum.outcome}`, index, this.#tally(referendum)]);
+    if (referendum.outcome === 'Confirmed') book.emit(['referenda.Approved', index]);
+    referendum.stage = 'ended';
   }
 
   #afterEnd(book: DayBook, { index, track }: DemoReferendum): DemoEvent {
@@ -180,17 +180,17 @@ export class Governance {
     return ['referenda.SubmissionDepositRefunded', String(index), book.addressOf(this.#voter()), deposit];
   }
 
-  #vote(book: DayBook, one: DemoReferendum): void {
+  #vote(book: DayBook, referendum: DemoReferendum): void {
     const random = this.#random;
     const voter = this.#voter();
-    const poll_index = String(one.index);
-    const [old] = [...one.votes.keys()].slice(random.whole(0, 3));
+    const poll_index = String(referendum.index);
+    const [old] = [...referendum.votes.keys()].slice(random.whole(0, 3));
     if (old !== undefined && random.chance(0.05)) {
-      this.#remove(book, one, old);
+      this.#remove(book, referendum, old);
       return;
     }
-    const { vote, written } = this.#anyVote(book, one.favour);
-    one.votes.set(voter, vote);
+    const { vote, written } = this.#anyVote(book, referendum.favour);
+    referendum.votes.set(voter, vote);
     book.sign(voter, 'convictionVoting.vote', { poll_index, vote: written }, [
       ['convictionVoting.Voted', book.addressOf(voter), written, poll_index],
     ]);
@@ -254,7 +254,7 @@ export class Governance {
   }
 
   #tally({ votes, track }: DemoReferendum): object {
-    const delegations = [...this.#delegations.values()].filter((one) => one.track === track.id);
+    const delegations = [...this.#delegations.values()].filter((delegation) => delegation.track === track.id);
     return tallyOf(votes, delegations);
   }
 

@@ -37,7 +37,7 @@ export interface DemoWorld {
 
 interface DemoOptions {
   readonly firstDay: string;
-  /** Milliseconds since the epoch: nothing happens later. */
+  /** End of the history, in milliseconds since the epoch. */
   readonly now: number;
   readonly registry: Registry;
   readonly seed?: number;
@@ -72,7 +72,7 @@ interface ChainTip {
  * Generates a history of several chains up to now, in order of time, as lines of blocks and snapshots. The same first day
  * and seed give the same lines, except for the current day, which depends on the time too. A day has only a few
  * consecutive blocks of each chain, six seconds apart, because all blocks would take too long to load. Heights continue
- * from day to day, so that no day seems incomplete. Hashes do not, so that the gap is not taken for one slow block.
+ * from day to day, so that no day seems incomplete. Parent hashes do not, so that the gap does not count as a slow block.
  */
 export class DemoHistory {
   readonly #now: number;
@@ -85,8 +85,9 @@ export class DemoHistory {
   readonly #chains: readonly DemoChain[];
   readonly #stepDays: number;
   readonly #tips = new Map<string, ChainTip>();
-  /** Midnight before the first day, and the number of the current day. */
+  /** Midnight before the first day. */
   readonly #start: number;
+  /** Number of the current day, from 0. */
   readonly #lastDay: number;
 
   constructor({ firstDay, now, registry, seed = SEED, world = demoWorld() }: DemoOptions) {

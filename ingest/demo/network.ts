@@ -9,7 +9,7 @@ import type { Random } from './random.ts';
 import { Staking, type StakingPace } from './staking.ts';
 import { TokenState } from './token-state.ts';
 
-/** The activity in the network of a relay chain. */
+/** Parameters of the simulated activity in the network of a relay chain. */
 export interface DemoNetwork {
   readonly relay: string;
   readonly firstReferendum: number;
@@ -45,7 +45,7 @@ export const DEMO_NETWORKS: readonly DemoNetwork[] = [
 /** Relay blocks in a timeslice of coretime. */
 const SLICE_BLOCKS = 80;
 
-/** A relay chain's network: coretime, and the governance, bounties, staking and contracts of its asset hub. */
+/** Simulates a relay chain's network: coretime, and governance, bounties, staking and contracts of its asset hub. */
 export class Network {
   readonly relay: string;
   readonly statements: TokenState;

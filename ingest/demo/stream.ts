@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 
 /**
- * Streams the lines of days as the bytes of a file. Generates each day in its own turn of the event loop, so that requests
- * are answered in between. Ends between two days when the signal aborts.
+ * Streams the lines of days as the bytes of a file. Generates each day in its own turn of the event loop, so that the server
+ * can answer requests in between. If the signal aborts, ends after the current day.
  */
 export class DayStream extends Readable {
   bytesRead = 0;

@@ -7,7 +7,7 @@ const VALIDATORS = 297;
 /** The account of the treasury pallet: its id, padded with zeros. */
 const TREASURY = `0x${Buffer.from('modlpy/trsry').toString('hex')}${'00'.repeat(20)}`;
 
-/** The state of a relay chain's token: issuance, stake, treasury and stable coins. */
+/** Simulates the state of a relay chain's token: issuance, stake, treasury and stable coins. */
 export class TokenState {
   readonly #random: Random;
   readonly #cast: Cast;
@@ -76,18 +76,18 @@ export class TokenState {
   treasury(): object {
     const { token, decimals } = this.#hub;
     const account = this.#cast.addressOf(TREASURY, this.#hub);
-    const of = (asset: string, units: number, places: number) => ({
+    const balanceOf = (asset: string, units: number, places: number) => ({
       ...{ account, asset, decimals: places },
       amount: planckOf(units, places).toString(),
     });
-    const own = of(token, this.#treasury, decimals);
+    const own = balanceOf(token, this.#treasury, decimals);
     if (token !== 'DOT') return { balances: [own] };
     return {
       balances: [
         own,
-        of('USDC', this.#treasury * 0.21, 6),
-        of('USDT', this.#treasury * 0.34, 6),
-        of('MYTH', this.#treasury * 1.1, 18),
+        balanceOf('USDC', this.#treasury * 0.21, 6),
+        balanceOf('USDT', this.#treasury * 0.34, 6),
+        balanceOf('MYTH', this.#treasury * 1.1, 18),
       ],
     };
   }

@@ -16,7 +16,7 @@ export function randomCount(random: Random, mean: number): number {
   return Math.max(0, Math.round(mean + noise * (0.12 * mean + Math.sqrt(mean))));
 }
 
-/** Everyday transactions of Substrate and Ethereum chains. A first transfer creates an account. */
+/** Simulates everyday transactions of Substrate and Ethereum chains. Some transfers create their recipient. */
 export class Traffic {
   readonly #random: Random;
   readonly #cast: Cast;
@@ -40,7 +40,7 @@ export class Traffic {
   write(book: DayBook, transactions: number): void {
     const isEthereum = book.chain.accounts === 'h160';
     for (let made = 0; made < transactions; made++) {
-      if (isEthereum) this.#ofEthereum(book);
+      if (isEthereum) this.#ethereumTransaction(book);
       else this.#transaction(book);
     }
     if (isEthereum || !this.#random.chance(0.3)) return;
@@ -142,7 +142,7 @@ export class Traffic {
     book.sign(from, 'router.sell', args, events, { success: !random.chance(0.04), anytime: true });
   }
 
-  #ofEthereum(book: DayBook): void {
+  #ethereumTransaction(book: DayBook): void {
     const random = this.#random;
     const from = this.#ethereum.randomKey();
     if (random.chance(0.08)) {

@@ -20,7 +20,7 @@ export interface FollowOptions {
   readonly signal: AbortSignal;
   /** Throws after this time without an answer, so that the caller can try another source. Without it: retries for ever. */
   readonly awayMsMax?: number;
-  /** Called with heights that the source failed to serve, before the follower goes on above them. */
+  /** Called with heights that the source failed to serve, before the follower continues above them. */
   readonly onUnserved: (heights: readonly UnservedHeight[]) => Promise<void>;
   /**
    * Called with the next height when the consumer has ingested all final blocks below it that the source serves, and
@@ -35,8 +35,9 @@ export interface FollowOptions {
   readonly followed?: Pick<FollowMetrics, 'recordHead' | 'recordError'>;
 }
 
-/** Limits of one batch of final blocks: its number of blocks, and the bytes after which it is closed. */
+/** Most final blocks in a batch. */
 export const BLOCKS_AT_ONCE = 64;
+/** Limits after which a batch is closed with fewer blocks. */
 const PORTION = { bytesMax: 16 * 2 ** 20, msMax: 5000 };
 /** Longest time that blocks wait for a snapshot. */
 const SNAPSHOTS_MS_MAX = 2000;
@@ -95,7 +96,7 @@ export async function* followBlocks(service: BlockService, options: FollowOption
   }
 }
 
-/** Yields best blocks and snapshots. Returns their error, because it must not delay final blocks; the next turn retries. */
+/** Yields best blocks and snapshots. Returns an error instead of throwing it, so that final blocks are not delayed. */
 async function* extraLines(
   parts: readonly (AsyncGenerator<Buffer[]> | undefined)[],
 ): AsyncGenerator<Buffer[], ProductError | null> {
@@ -111,7 +112,7 @@ async function* extraLines(
   return failure;
 }
 
-/** Takes snapshots in the background, so that a route that hangs delays no block. */
+/** Takes snapshots in the background, because a route that hangs must not delay blocks. */
 class BackgroundSnapshots {
   readonly #take: FollowOptions['snapshotsAt'];
   #running: Promise<Buffer[]> | null = null;

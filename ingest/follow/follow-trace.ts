@@ -11,7 +11,7 @@ export class FollowTrace {
     this.#chain = chain;
   }
 
-  /** Starts a trace with the request to the source, and drops one that had no blocks. */
+  /** Starts a trace with the request to the source. Drops the last trace if it had no blocks. */
   begin(): void {
     const attributes = { 'chain_metrics.chain': this.#chain };
     const follow = startSpan('follow chain', { causes: [], attributes });

@@ -8,7 +8,7 @@ import { findChain, readRegistry } from '../chains/registry.ts';
 import { concurrencyOf, displayUrl, type SourceOptions } from '../sources/service-address.ts';
 import type { SourceSettings } from '../sources/settings.ts';
 import { FollowMetrics, type SourceMetrics } from '../sources/source-metrics.ts';
-import type { IngestTarget } from './source-follower.ts';
+import { type IngestTarget, SourceFollower } from './source-follower.ts';
 
 const RETRY_MS = 5_000;
 const RETRY_MS_MAX = 60_000;
@@ -65,8 +65,6 @@ async function keepFollowing(
       const { next, note, lost } = claim;
       const progress = { onIngested: note, ...(next === null ? {} : { from: next }) };
       const until = AbortSignal.any([signal, lost]);
-      // Imported late, because most processes follow nothing and need no block decoder.
-      const { SourceFollower } = await import('./source-follower.ts');
       const follower = await SourceFollower.open({ ...options, ...progress }, settings, until);
       wait = RETRY_MS;
       await follower.run(target, (text) => log.info(text));
@@ -88,15 +86,16 @@ async function keepFollowing(
 
 /** A claim of this process to follow a chain alone. */
 interface ChainClaim {
-  /** The next height that the last process stored; null if none did. */
+  /** Height at which the last process would have continued; null if no process noted a height. */
   readonly next: number | null;
   /** Aborts when another process may have taken over the chain, for example after a stall of this one. */
   readonly lost: AbortSignal;
+  /** Stores the height at which a process that takes over continues. */
   note(next: number): Promise<void>;
   release(): Promise<void>;
 }
 
-/** Waits for the lease of a chain, so that one process follows it, and another one takes over when that process dies. */
+/** Waits for the lease of a chain, so that one process follows the chain, and another takes over if it dies. */
 async function claimChain(
   chain: string,
   keyValue: KeyValue,

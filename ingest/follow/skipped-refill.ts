@@ -12,7 +12,7 @@ import {
   type UnservedHeight,
 } from '../sources/skipped-heights.ts';
 
-/** The process that loads the blocks, as far as the refill needs it. */
+/** The methods of the loading process that a refill needs. */
 interface RefillTarget {
   ingest(source: {
     name: string;
@@ -78,7 +78,7 @@ async function tryAgain(
       // One at a time, because a block may be large.
       const bytes = Readable.from([height.line, LINE_END]);
       const { refused_lines } = await target.ingest({ name: source.url, bytes, chain });
-      // Counts as an attempt, or a refused block would be fetched again at every turn.
+      // A refused block counts as an attempt. Otherwise every turn would fetch it again.
       if (refused_lines > 0 || reason !== undefined) unserved.push({ number, reason: reason ?? REFUSED });
       else filled++;
     } else unserved.push(height);

@@ -49,12 +49,12 @@ export interface SourceFollowerOptions extends SourceOptions {
   readonly from?: number;
   /** Called with the first height that is not ingested yet, from which a follower continues after a stop. */
   readonly onIngested?: (next: number) => Promise<void>;
-  /** Also blocks that are not final yet. */
+  /** Also ingests blocks that are not final yet. */
   readonly best?: boolean;
-  /** Time between two requests for the head. Without it half of the chain's block time. */
+  /** Time between two requests for the head. Default: half of the chain's block time, from 250 ms to 2 s. */
   readonly pollMs?: number | undefined;
   readonly concurrency: number;
-  /** Also the chain's state, once a day. */
+  /** Also takes snapshots of the chain's state, once a day. */
   readonly snapshots?: boolean;
   readonly treasury?: readonly string[];
   /** Wait before a request is retried. It doubles with each attempt. */
@@ -66,7 +66,7 @@ export interface SourceFollowerOptions extends SourceOptions {
   readonly awayMsMax?: number;
 }
 
-/** Few, since the follower retries anyway. */
+/** Few, because the follower retries anyway. */
 const ATTEMPTS = 3;
 const SKIPPED_RETRY_SECONDS = 60;
 
@@ -213,13 +213,13 @@ export class SourceFollower {
 const POLL_MS_MAX = 2000;
 const POLL_MS_MIN = 250;
 
-/** Half of a block time, at most 2 s, which bounds the delay of a block. */
+/** Half of a block time, within limits. This bounds the delay of a block. */
 function pollMsOf(chain: Chain): number {
   const halfMs = secondsPerBlock(chain, isoDay(Date.now())) * 500;
   return Math.max(POLL_MS_MIN, Math.min(POLL_MS_MAX, halfMs));
 }
 
-/** Skipped heights that are listed in a message; the rest is counted. */
+/** Most skipped heights that a message lists; the others are only counted. */
 const HEIGHTS_SHOWN = 5;
 
 function summaryOf(report: IngestedBlocks, undecodedCalls: number): string {

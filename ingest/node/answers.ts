@@ -11,10 +11,10 @@ const HEX = /^0x(?:[\da-f]{2})*$/;
 export const hex = z.string().regex(HEX, 'is not hex');
 export const blockHash = z.string().regex(/^0x[\da-f]{64}$/, 'is not a block hash');
 
-/** Stops at the first invalid element. `z.array` would keep an error for each of millions. */
+/** Stops at the first invalid element. `z.array` would keep an error for each of millions of elements. */
 const texts = (shape: RegExp) =>
   z.custom<readonly string[]>(
-    (given) => Array.isArray(given) && given.every((one) => typeof one === 'string' && shape.test(one)),
+    (value) => Array.isArray(value) && value.every((text) => typeof text === 'string' && shape.test(text)),
     'is not a list of hex strings',
   );
 
@@ -50,9 +50,9 @@ export function parseResult<T>(schema: z.ZodType<T>, answer: RpcAnswer, host: st
   );
 }
 
-/** The header of a hash; null if the node has none. Throws for a header of another block. */
+/** The header of the block with a hash; null if the node lacks it. Throws for a header of another block. */
 export function readHeader(hash: string, answer: RpcAnswer, host: string): NodeHeader | null {
-  const given = parseResult(headerAnswer, answer, host);
-  if (given === null || headerHash(given) === hash) return given;
+  const found = parseResult(headerAnswer, answer, host);
+  if (found === null || headerHash(found) === hash) return found;
   throw new ProductError('source_failed', `${host} returned the header of another block in place of ${hash}`);
 }

@@ -115,16 +115,16 @@ class Round {
   async #bestHash(): Promise<unknown> {
     const height = await this.#ask(z.int().min(0), 'archive_v1_finalizedHeight');
     const above = await this.#ask(z.array(blockHash), 'archive_v1_hashByHeight', height + 1);
-    // A node sends no event about its best block while that is the finalized one.
+    // While the best block is the finalized block, a node sends no event about it.
     return above.length === 0 ? this.#hashAt(height) : this.#followedHash();
   }
 
   /** Follows the head until the node sends its best block. */
   async #followedHash(): Promise<unknown> {
     let followed: unknown;
-    const onEvent: OnEvent = (given, subscription) => {
+    const onEvent: OnEvent = (message, subscription) => {
       followed = subscription;
-      const { data: event } = followEvent.safeParse(given);
+      const { data: event } = followEvent.safeParse(message);
       if (event && 'bestBlockHash' in event) return { result: event.bestBlockHash };
       return event?.event === 'stop' ? { error: { code: INTERNAL_ERROR, message: 'stopped' } } : undefined;
     };
@@ -178,7 +178,7 @@ class Round {
   }
 }
 
-/** The beginning of a `RuntimeVersion`. */
+/** Reads the beginning of a `RuntimeVersion`. */
 function versionOf(scale: string) {
   const cursor = new Cursor(bytesOf(scale));
   const name = () => {

@@ -13,16 +13,16 @@ const storageEvent = z.discriminatedUnion('event', [
 ]);
 
 type Entry = Extract<z.output<typeof storageEvent>, { event: 'storage' }>;
-type Last = Pick<RpcReply, 'result' | 'error'>;
+type FinalReply = Pick<RpcReply, 'result' | 'error'>;
 
 const INTERNAL_ERROR = -32603;
 const WRONG_ANSWER = 0;
-const wrong = (message: string): Last => ({ error: { code: WRONG_ANSWER, message } });
+const wrong = (message: string): FinalReply => ({ error: { code: WRONG_ANSWER, message } });
 
 /** Calls `take` for each entry until the node sends the last one. */
-function entriesBy(take: (entry: Entry, subscription: unknown) => Last | undefined): OnEvent {
-  return (given, subscription) => {
-    const { data: event } = storageEvent.safeParse(given);
+function entriesBy(take: (entry: Entry, subscription: unknown) => FinalReply | undefined): OnEvent {
+  return (message, subscription) => {
+    const { data: event } = storageEvent.safeParse(message);
     if (event === undefined) return wrong('sent an unknown event of archive_v1_storage');
     if (event.event === 'storage') return take(event, subscription);
     if (event.event === 'storageDone') return { result: null };
@@ -47,8 +47,8 @@ export async function archivedValue(
 }
 
 /**
- * All entries of a map after a block, as the node sends them. Waiting pages are not limited, because a reader decodes a
- * page faster than the next one arrives. A retry begins at the first key and skips keys that arrived before.
+ * All entries of a map after a block, as the node sends them. The number of waiting pages is not limited, because a reader
+ * decodes a page faster than the next one arrives. A retry begins at the first key and skips keys that arrived before.
  */
 export function archivedPages(
   rpc: NodeRpc,
@@ -56,17 +56,17 @@ export function archivedPages(
 ): AsyncIterable<MapPage> {
   const pages = new Readable({ objectMode: true, read: () => undefined });
   let page: [string, string | null][] = [];
-  let [last, before, attempt]: [string, string, unknown] = ['', '', undefined];
+  let [lastKey, previousKey, attempt]: [string, string, unknown] = ['', '', undefined];
   const onEvent = entriesBy(({ key, value = null }, subscription) => {
     if (pages.destroyed) {
       void rpc.call('archive_v1_stopStorage', [subscription]).catch(ignore('ingest.node'));
       return { result: null };
     }
-    if (subscription !== attempt) [attempt, before] = [subscription, ''];
-    if (key <= before) return wrong(`sent the key ${key} after ${before}, which is not in order`);
-    before = key;
-    if (key <= last) return undefined;
-    last = key;
+    if (subscription !== attempt) [attempt, previousKey] = [subscription, ''];
+    if (key <= previousKey) return wrong(`sent the key ${key} after ${previousKey}, which is not in order`);
+    previousKey = key;
+    if (key <= lastKey) return undefined;
+    lastKey = key;
     page.push([key, value]);
     if (page.length < PAGE_KEYS) return undefined;
     pages.push(page);

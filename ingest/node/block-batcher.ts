@@ -14,13 +14,13 @@ interface WaitingBlock {
 
 /** Heights per batch. A larger batch is hardly faster, and a public node may refuse it. */
 const HEIGHTS_MAX = 64;
-const AT_ONCE = 4;
+const BATCHES_AT_ONCE = 4;
 /** Nodes truncate answers at 10 or 15 MB. */
 const BYTES_WANTED = 4 * 2 ** 20;
 
 /**
- * Groups calls for single blocks into batches, which need few requests. A block waits for a full batch only while another
- * one is read.
+ * Groups calls for single blocks into batches, because a batch needs few requests. A block waits for a full batch only
+ * while another batch is read.
  */
 export class BlockBatcher {
   readonly #read: (numbers: readonly number[], timeoutFactor: number) => Promise<BatchLines>;
@@ -52,17 +52,17 @@ export class BlockBatcher {
 
   #begin(): void {
     this.#waiting.sort((a, b) => a.number - b.number);
-    const isFull = () => this.#waiting.length >= this.#heights && this.#reading < AT_ONCE;
+    const isFull = () => this.#waiting.length >= this.#heights && this.#reading < BATCHES_AT_ONCE;
     while (isFull() || (this.#reading === 0 && this.#waiting.length > 0)) {
       this.#reading++;
-      void this.#give(this.#waiting.splice(0, this.#heights)).finally(() => {
+      void this.#readBatch(this.#waiting.splice(0, this.#heights)).finally(() => {
         this.#reading--;
         this.#schedule();
       });
     }
   }
 
-  async #give(blocks: readonly WaitingBlock[]): Promise<void> {
+  async #readBatch(blocks: readonly WaitingBlock[]): Promise<void> {
     try {
       const timeoutFactor = Math.max(...blocks.map((block) => block.timeoutFactor));
       const { lines, bytes } = await this.#read(

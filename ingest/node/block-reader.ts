@@ -13,7 +13,7 @@ import type { Runtimes } from './runtimes.ts';
 
 type Line = Buffer | ProductError;
 
-/** This event in the JSON of a line. The validators may change after such a block. */
+/** The event `session.NewSession` as lines contain it. The validators may change after a block with this event. */
 const NEW_SESSION = Buffer.from('{"pallet":"session","method":"NewSession"}');
 
 const NOTHING_FINAL = { finalizedHash: null, finalTo: -1 };
@@ -33,35 +33,35 @@ export class BlockReader {
 
   /** The lines of sorted heights. */
   async readBatch(numbers: readonly number[], timeoutFactor: number): Promise<BatchLines> {
-    const { places, ...final } = await this.#blocks.places(numbers, timeoutFactor);
-    const present = places.filter((place) => !(place instanceof Error)) as BlockRef[];
+    const { refs, ...final } = await this.#blocks.findBlocks(numbers, timeoutFactor);
+    const present = refs.filter((ref) => !(ref instanceof Error)) as BlockRef[];
     const { lines, bytes } = await this.#lines(present, final, timeoutFactor);
     const rest = lines.values();
     return {
-      lines: places.map((place) => (place instanceof Error ? place : rest.next().value)) as Line[],
+      lines: refs.map((ref) => (ref instanceof Error ? ref : rest.next().value)) as Line[],
       bytes,
     };
   }
 
-  /** The line of a block by its hash, as one that is not final. */
+  /** The line of a block by its hash, marked as not final. */
   async block(hash: string, timeoutFactor: number): Promise<Buffer> {
-    const place = await this.#blocks.place(hash, timeoutFactor);
-    const [line] = (await this.#lines([place], NOTHING_FINAL, timeoutFactor)).lines;
+    const ref = await this.#blocks.findBlock(hash, timeoutFactor);
+    const [line] = (await this.#lines([ref], NOTHING_FINAL, timeoutFactor)).lines;
     if (line instanceof Buffer) return line;
     throw line;
   }
 
   async #lines(
-    places: readonly BlockRef[],
+    refs: readonly BlockRef[],
     final: { readonly finalizedHash: string | null; readonly finalTo: number },
     timeoutFactor: number,
   ) {
-    const fetched = await this.#blocks.fetch(places, final, timeoutFactor);
+    const fetched = await this.#blocks.fetch(refs, final, timeoutFactor);
     const lines = await this.#decode(fetched);
     const hasNewSession = lines.some(
       (line, i) => i > 0 && line instanceof Buffer && line.includes(NEW_SESSION),
     );
-    if (hasNewSession) await this.#correctAuthors(places, fetched, lines, timeoutFactor);
+    if (hasNewSession) await this.#correctAuthors(refs, fetched, lines, timeoutFactor);
     return {
       lines,
       bytes: fetched.reduce((sum, block) => sum + (block instanceof Error ? 0 : sizeOf(block)), 0),
@@ -70,12 +70,12 @@ export class BlockReader {
 
   /** Decodes blocks again whose validators differ from those of the first and the last block. */
   async #correctAuthors(
-    places: readonly BlockRef[],
+    refs: readonly BlockRef[],
     fetched: Results<FetchedBlock>,
     lines: Line[],
     timeoutFactor: number,
   ): Promise<void> {
-    const validators = await this.#blocks.validators(places, timeoutFactor);
+    const validators = await this.#blocks.validators(refs, timeoutFactor);
     const corrected = fetched.map((block, i) => {
       const own = validators[i];
       if (block instanceof Error || own === block.raw.validators || own === undefined) return null;
@@ -92,9 +92,9 @@ export class BlockReader {
       if (block instanceof Error) lines[at] = block;
       else fetched.push({ ...block, at });
     }
-    for (const [specVersion, made] of Map.groupBy(fetched, (block) => block.specVersion)) {
-      const decoded = await this.#decodeWith(specVersion, made);
-      for (const [i, line] of decoded.entries()) lines[made[i]?.at as number] = line;
+    for (const [specVersion, group] of Map.groupBy(fetched, (block) => block.specVersion)) {
+      const decoded = await this.#decodeWith(specVersion, group);
+      for (const [i, line] of decoded.entries()) lines[group[i]?.at as number] = line;
     }
     return lines;
   }
@@ -126,12 +126,12 @@ export class BlockReader {
     if (decoded.blocks.every((block) => 'reason' in block)) this.#runtimes.forget(specVersion);
     const lines: Line[] = [];
     for (const [i, block] of blocks.entries()) {
-      const one = decoded.blocks[i] as DecodedBlocks['blocks'][number];
-      if ('reason' in one) lines.push(this.#failure(block, one.reason));
-      else if (one.feeless.length > 0) lines.push(...(await this.#decodeWithFees(block, one.feeless)));
+      const result = decoded.blocks[i] as DecodedBlocks['blocks'][number];
+      if ('reason' in result) lines.push(this.#failure(block, result.reason));
+      else if (result.feeless.length > 0) lines.push(...(await this.#decodeWithFees(block, result.feeless)));
       else {
-        this.undecodedCalls += one.undecodedCalls;
-        lines.push(Buffer.from(decoded.bytes.buffer, one.begin, one.end - one.begin));
+        this.undecodedCalls += result.undecodedCalls;
+        lines.push(Buffer.from(decoded.bytes.buffer, result.begin, result.end - result.begin));
       }
     }
     return lines;

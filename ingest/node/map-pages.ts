@@ -4,29 +4,30 @@ import type { NodeRpc } from './rpc.ts';
 import { NodeRefusal } from './rpc-errors.ts';
 import { RequestFailure } from './transport.ts';
 
-/** Asks a node by JSON-RPC. */
+/** JSON-RPC of a node whose state is read. */
 export interface StateRpc extends Pick<NodeRpc, 'call'> {
   /** All entries of a map after a block, if the node can stream them. */
   mapPages?(prefix: string, hash: string, of: 'keys' | 'values'): AsyncIterable<MapPage>;
 }
 
-/** Some entries of a map; values are null if only keys were asked for. */
+/** Some entries of a map; values are null if only keys were requested. */
 export type MapPage = readonly (readonly [key: string, value: string | null])[];
 
-/** Nodes refuse more keys in one answer. */
+/** Nodes refuse to return more keys in one answer. */
 export const PAGE_KEYS = 1000;
 
 const keysAnswer = z.array(z.string());
 const valuesAnswer = z.tuple([z.object({ changes: z.array(z.tuple([z.string(), z.string().nullable()])) })]);
 
-interface Asked {
+/** The state after the block with a hash. */
+interface StateAt {
   readonly rpc: StateRpc;
   readonly hash: string;
 }
 
 /** All entries of a map after a block, a page at a time. The next keys are requested along with the values. */
 export async function* mapPages(
-  { rpc, hash }: Asked,
+  { rpc, hash }: StateAt,
   prefix: string,
   of: 'keys' | 'values',
 ): AsyncGenerator<MapPage> {
@@ -43,12 +44,15 @@ export async function* mapPages(
   }
 }
 
-async function keysAfter({ rpc, hash }: Asked, prefix: string, last: string | null): Promise<string[]> {
+async function keysAfter({ rpc, hash }: StateAt, prefix: string, last: string | null): Promise<string[]> {
   return keysAnswer.parse(await rpc.call('state_getKeysPaged', [prefix, PAGE_KEYS, last, hash]));
 }
 
 /** The values of some keys. Halves the request if its answer is too large for the node. */
-async function valuesOf({ rpc, hash }: Asked, keys: readonly string[]): Promise<Map<string, string | null>> {
+async function valuesOf(
+  { rpc, hash }: StateAt,
+  keys: readonly string[],
+): Promise<Map<string, string | null>> {
   try {
     const [{ changes }] = valuesAnswer.parse(await rpc.call('state_queryStorageAt', [keys, hash]));
     return new Map(changes);
@@ -62,7 +66,10 @@ async function valuesOf({ rpc, hash }: Asked, keys: readonly string[]): Promise<
   }
 }
 
-/** Nodes and proxies report it in many ways. Another error fails with a single key, after ten halvings. */
+/**
+ * Nodes and proxies report a too large answer in many ways, so any refusal may be one. After ten halvings a request has a
+ * single key, and an unrelated error is thrown.
+ */
 const mayBeTooLarge = (error: unknown): boolean =>
   (error instanceof NodeRefusal && !isPruned(error)) ||
   (error instanceof RequestFailure && error.kind === 'large');

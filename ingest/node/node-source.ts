@@ -41,8 +41,8 @@ export class NodeSource implements BlockService {
     );
   }
 
-  static async connect(address: string, given: Partial<RpcLimits> = {}): Promise<NodeSource> {
-    const limits = { ...USUAL, ...given };
+  static async connect(address: string, overrides: Partial<RpcLimits> = {}): Promise<NodeSource> {
+    const limits = { ...USUAL, ...overrides };
     const answerBytes = Math.max(ANSWER_BYTES_MIN, limits.answerBytes);
     const attempts = Math.min(ATTEMPTS_TO_CONNECT, limits.attempts);
     const rpc = await rpcOf(new NodeRpc(address, { ...limits, answerBytes }), attempts);
@@ -78,8 +78,8 @@ export class NodeSource implements BlockService {
 
   async head(kind: 'finalized' | 'best' = 'finalized'): Promise<{ number: number; hash: string }> {
     const method = kind === 'finalized' ? 'chain_getFinalizedHead' : 'chain_getBlockHash';
-    const [asked] = await this.rpc.batch([{ method, params: [] }]);
-    const hash = parseResult(blockHash, asked as RpcAnswer, this.rpc.host);
+    const [hashAnswer] = await this.rpc.batch([{ method, params: [] }]);
+    const hash = parseResult(blockHash, hashAnswer as RpcAnswer, this.rpc.host);
     const [answer] = await this.rpc.batch([{ method: 'chain_getHeader', params: [hash] }]);
     const header = readHeader(hash, answer as RpcAnswer, this.rpc.host);
     if (header === null)

@@ -36,7 +36,7 @@ export interface FetchedBlock extends BlockRef {
   readonly specVersion: number;
 }
 
-/** For each block a value, or the error. */
+/** A value or an error for each block. */
 export type Results<T> = readonly (T | ProductError)[];
 
 interface FinalBlock {
@@ -65,10 +65,10 @@ export class RawBlocks {
   }
 
   /** The hashes of heights, the finalized head of the same node, and a height up to which all blocks are final. */
-  async places(
+  async findBlocks(
     numbers: readonly number[],
     timeoutFactor: number,
-  ): Promise<{ places: Results<BlockRef>; finalizedHash: string; finalTo: number }> {
+  ): Promise<{ refs: Results<BlockRef>; finalizedHash: string; finalTo: number }> {
     this.#lowest = Math.min(this.#lowest, ...numbers);
     const final = this.#final ?? { number: 0, hash: this.#genesis };
     const wanted = [...new Set([0, final.number, ...numbers.flatMap((n) => [Math.max(0, n - 1), n])])];
@@ -79,7 +79,7 @@ export class RawBlocks {
     // The address may serve another network now.
     if (hashes.get(0) !== this.#genesis)
       throw this.#failure(`serves another network now, with the genesis block ${hashes.get(0)}`);
-    const places = numbers.map((number) => {
+    const refs = numbers.map((number) => {
       const hash = hashes.get(number);
       if (hash instanceof Error) return hash;
       if (!hash) return this.#failure(`has no block ${number}`);
@@ -91,7 +91,7 @@ export class RawBlocks {
       return parentHash ? { number, hash, parentHash, isFirst } : this.#failure(`has no block ${number - 1}`);
     });
     // If the node has the final block, all blocks up to it are final, even if the node's own head lags.
-    return { places, finalizedHash, finalTo: hashes.get(final.number) === final.hash ? final.number : -1 };
+    return { refs, finalizedHash, finalTo: hashes.get(final.number) === final.hash ? final.number : -1 };
   }
 
   /** Hashes of the finalized head and of the heights. */
@@ -99,8 +99,8 @@ export class RawBlocks {
     const head = { method: 'chain_getFinalizedHead', params: [] };
     const hashOf = (heights: unknown) => ({ method: 'chain_getBlockHash', params: [heights] });
     if (this.#takesLists) {
-      const asked = await this.#rpc.batch([head, hashOf(heights)], { timeoutFactor });
-      const [first, list] = asked as [RpcAnswer, RpcAnswer];
+      const answers = await this.#rpc.batch([head, hashOf(heights)], { timeoutFactor });
+      const [first, list] = answers as [RpcAnswer, RpcAnswer];
       if ('error' in list && !(list.error instanceof NodeRefusal)) throw list.error;
       if ('result' in list && Array.isArray(list.result) && list.result.length === heights.length)
         return [first, ...list.result.map((result: unknown) => ({ result }))];
@@ -109,7 +109,8 @@ export class RawBlocks {
     return this.#rpc.batch([head, ...heights.map(hashOf)], { timeoutFactor });
   }
 
-  async place(hash: string, timeoutFactor: number): Promise<BlockRef> {
+  /** Finds the block with a hash, also if it is not final. */
+  async findBlock(hash: string, timeoutFactor: number): Promise<BlockRef> {
     const [answer] = await this.#rpc.batch([{ method: 'chain_getHeader', params: [hash] }], {
       timeoutFactor,
     });
@@ -119,43 +120,43 @@ export class RawBlocks {
     return { number, hash, parentHash: number === 0 ? undefined : header.parentHash, isFirst: true };
   }
 
-  /** Fetches sorted blocks. They are final up to the height of `finalizedHash`, and up to `finalTo`. */
+  /** Fetches sorted blocks. Blocks up to `finalTo`, or up to the height of `finalizedHash`, are final. */
   async fetch(
-    places: readonly BlockRef[],
+    refs: readonly BlockRef[],
     { finalizedHash, finalTo }: { readonly finalizedHash: string | null; readonly finalTo: number },
     timeoutFactor: number,
   ): Promise<Results<FetchedBlock>> {
-    const ends = places.filter((_, i) => i === 0 || i === places.length - 1);
+    const ends = refs.filter((_, i) => i === 0 || i === refs.length - 1);
     const calls = [
-      ...places.flatMap(({ hash }) => [{ method: 'chain_getBlock', params: [hash] }, storage(EVENTS, hash)]),
+      ...refs.flatMap(({ hash }) => [{ method: 'chain_getBlock', params: [hash] }, storage(EVENTS, hash)]),
       ...ends.map(versionCall),
       ...ends.map(validatorsCall),
       ...(finalizedHash === null ? [] : [{ method: 'chain_getHeader', params: [finalizedHash] }]),
     ];
     const answers = await this.#rpc.batch(calls, { timeoutFactor });
-    const ofBlocks = answers.splice(0, places.length * 2);
-    const ofVersions = answers.splice(0, ends.length);
-    const ofValidators = answers.splice(0, ends.length);
-    const versions = await this.#spread(places, ofVersions, versionCall, timeoutFactor);
-    const validators = await this.#spread(places, ofValidators, validatorsCall, timeoutFactor);
+    const blockAnswers = answers.splice(0, refs.length * 2);
+    const versionAnswers = answers.splice(0, ends.length);
+    const validatorAnswers = answers.splice(0, ends.length);
+    const versions = await this.#spread(refs, versionAnswers, versionCall, timeoutFactor);
+    const validators = await this.#spread(refs, validatorAnswers, validatorsCall, timeoutFactor);
     const head =
       finalizedHash === null ? null : readHeader(finalizedHash, answers[0] as RpcAnswer, this.#rpc.host);
     const finalized = Math.max(finalTo, head === null ? -1 : heightOf(head));
-    return places.map((place, i) => {
+    return refs.map((ref, i) => {
       try {
-        const block = this.#take(blockAnswer, ofBlocks[i * 2]);
-        const events = this.#take(storageAnswer, ofBlocks[i * 2 + 1]);
-        if (block === null) throw this.#failure(`has no block ${place.number}`);
+        const block = this.#take(blockAnswer, blockAnswers[i * 2]);
+        const events = this.#take(storageAnswer, blockAnswers[i * 2 + 1]);
+        if (block === null) throw this.#failure(`has no block ${ref.number}`);
         const { header, extrinsics } = block.block;
-        if (heightOf(header) !== place.number)
-          throw this.#failure(`returned block ${heightOf(header)} in place of ${place.number}`);
+        if (heightOf(header) !== ref.number)
+          throw this.#failure(`returned block ${heightOf(header)} in place of ${ref.number}`);
         const { specVersion } = this.#take(runtimeVersion, versions[i]);
         const raw = {
-          ...{ hash: place.hash, header, extrinsics, events },
+          ...{ hash: ref.hash, header, extrinsics, events },
           validators: this.#take(storageAnswer, validators[i]),
-          finalized: place.number <= finalized,
+          finalized: ref.number <= finalized,
         };
-        return { ...place, raw, specVersion };
+        return { ...ref, raw, specVersion };
       } catch (error) {
         return toProductError(error);
       }
@@ -163,30 +164,30 @@ export class RawBlocks {
   }
 
   /** The validators at each block. */
-  async validators(places: readonly BlockRef[], timeoutFactor: number): Promise<Results<string | null>> {
-    const answers = await this.#rpc.batch(places.map(validatorsCall), { timeoutFactor });
+  async validators(refs: readonly BlockRef[], timeoutFactor: number): Promise<Results<string | null>> {
+    const answers = await this.#rpc.batch(refs.map(validatorsCall), { timeoutFactor });
     return this.#each(storageAnswer, answers);
   }
 
   /**
-   * The fees of extrinsics without tips, as the runtime computes them. Leaves out those that the node refuses, for
-   * example because it pruned the state.
+   * The fees of extrinsics, without tips, as the runtime computes them. Leaves out fees that the node refuses to compute,
+   * for example because it pruned the state.
    */
   async fees(
     { number, parentHash, raw }: FetchedBlock,
     extrinsics: readonly number[],
   ): Promise<Map<number, string>> {
-    const calls = extrinsics.map((place) => {
-      const bytes = raw.extrinsics[place] as string;
-      const asked = `${bytes}${u32(bytes.length / 2 - 1).slice(2)}`;
-      return { method: 'state_call', params: ['TransactionPaymentApi_query_info', asked, parentHash] };
+    const calls = extrinsics.map((index) => {
+      const bytes = raw.extrinsics[index] as string;
+      const params = `${bytes}${u32(bytes.length / 2 - 1).slice(2)}`;
+      return { method: 'state_call', params: ['TransactionPaymentApi_query_info', params, parentHash] };
     });
     const answers = await this.#rpc.batch(calls);
     const fees = new Map<number, string>();
     for (const [i, answer] of answers.entries()) {
       if ('error' in answer && answer.error instanceof NodeRefusal) continue;
       const bytes = Buffer.from(this.#take(hex, answer).slice(2), 'hex');
-      // A u128 behind weight and class.
+      // The fee is a u128 after weight and class.
       if (bytes.length < 16) throw this.#failure(`returned no fee for block ${number}`);
       const fee = bytes.readBigUInt64LE(bytes.length - 16) + (bytes.readBigUInt64LE(bytes.length - 8) << 64n);
       fees.set(extrinsics[i] as number, String(fee));
@@ -194,17 +195,17 @@ export class RawBlocks {
     return fees;
   }
 
-  /** Repeats an answer for all blocks if the first and the last block have the same. Otherwise requests all. */
+  /** If the first and the last block have the same answer, repeats it for all blocks. Otherwise requests all answers. */
   async #spread(
-    places: readonly BlockRef[],
+    refs: readonly BlockRef[],
     ends: readonly RpcAnswer[],
-    callOf: (place: BlockRef) => RpcCall,
+    callOf: (ref: BlockRef) => RpcCall,
     timeoutFactor: number,
   ): Promise<readonly RpcAnswer[]> {
-    if (ends.length === places.length) return ends;
+    if (ends.length === refs.length) return ends;
     const [first, last] = ends.map((answer) => ('error' in answer ? null : JSON.stringify(answer.result)));
-    if (first === last && first !== null) return places.map(() => ends[0] as RpcAnswer);
-    return this.#rpc.batch(places.map(callOf), { timeoutFactor });
+    if (first === last && first !== null) return refs.map(() => ends[0] as RpcAnswer);
+    return this.#rpc.batch(refs.map(callOf), { timeoutFactor });
   }
 
   #each<T>(schema: z.ZodType<T>, answers: readonly RpcAnswer[]): Results<T> {

@@ -24,7 +24,7 @@ export interface RpcCall {
   readonly onEvent?: OnEvent;
 }
 
-/** The result of a call, or why there is none: `NodeRefusal` if the node answered with an error. */
+/** The result of a call, or the error: `NodeRefusal` if the node answered with an error. */
 export type RpcAnswer = { readonly result: unknown } | { readonly error: ProductError };
 
 export interface CallOptions {
@@ -33,7 +33,7 @@ export interface CallOptions {
   readonly timeoutFactor?: number;
 }
 
-interface AskedCall extends RpcCall {
+interface PendingCall extends RpcCall {
   answer?: RpcAnswer;
 }
 
@@ -41,7 +41,7 @@ interface AskedCall extends RpcCall {
 const BATCH_CALLS = 256;
 const WAIT_MS_MAX = 30_000;
 /** A longer wait that a node requests fails at once. */
-const ASKED_WAIT_MS_MAX = 120_000;
+const REQUESTED_WAIT_MS_MAX = 120_000;
 /** Attempts after which an internal error is final. */
 const PASSING_ATTEMPTS = 3;
 
@@ -52,13 +52,14 @@ const PASSING_ATTEMPTS = 3;
 export class NodeRpc {
   /** For messages, because the address may hold a key. */
   readonly host: string;
-  /** Whether the node is asked over WebSocket. */
+  /** Whether requests use a WebSocket. */
   readonly takesSubscriptions: boolean;
   readonly #transport: Transport;
   readonly #limits: RpcLimits;
   readonly #secrets: readonly string[];
-  /** Calls per batch, adapted to the answers so far. `#callsCap` is the limit of the node. */
+  /** Calls per batch, adapted to the answers so far. */
   #callsMax = BATCH_CALLS;
+  /** Upper limit of `#callsMax`. Halved when the node refuses a batch. */
   #callsCap = BATCH_CALLS;
   readonly #gate: RequestGate;
   #nextId = 1;
@@ -81,7 +82,7 @@ export class NodeRpc {
     return resultOf(answer as RpcAnswer);
   }
 
-  /** Opens a subscription over WebSocket; the result is what `onEvent` returns for the last event. */
+  /** Opens a subscription over WebSocket. Returns the result that `onEvent` returns for the last event. */
   async subscribe(call: Required<RpcCall>, options: CallOptions = {}): Promise<unknown> {
     const [answer] = await this.batch([call], options);
     return resultOf(answer as RpcAnswer);
@@ -89,12 +90,12 @@ export class NodeRpc {
 
   /** Returns an answer for each call, in order. */
   async batch(calls: readonly RpcCall[], options: CallOptions = {}): Promise<RpcAnswer[]> {
-    const asked: AskedCall[] = calls.map((call) => ({ ...call }));
-    await this.#ask(asked, 1, options);
-    return asked.map(({ answer }) => answer as RpcAnswer);
+    const pending: PendingCall[] = calls.map((call) => ({ ...call }));
+    await this.#ask(pending, 1, options);
+    return pending.map(({ answer }) => answer as RpcAnswer);
   }
 
-  async #ask(calls: readonly AskedCall[], attempt: number, options: CallOptions): Promise<void> {
+  async #ask(calls: readonly PendingCall[], attempt: number, options: CallOptions): Promise<void> {
     const parts = partsOf(calls, this.#callsMax);
     if (parts.length !== 1)
       return void (await Promise.all(parts.map((part) => this.#ask(part, attempt, options))));
@@ -104,24 +105,24 @@ export class NodeRpc {
       this.#limits.signal,
     );
     if (failure === null) return;
-    const left = calls.filter(({ answer }) => answer === undefined);
-    const isSmaller = failure.kind === 'large' && left.length > 1;
+    const unanswered = calls.filter(({ answer }) => answer === undefined);
+    const isSmaller = failure.kind === 'large' && unanswered.length > 1;
     const isOver =
       failure.kind === 'refused' ||
-      failure.waitMs > ASKED_WAIT_MS_MAX ||
+      failure.waitMs > REQUESTED_WAIT_MS_MAX ||
       (!isSmaller && (attempt >= attempts || failure.kind === 'large'));
     if (isOver) {
-      for (const call of left) call.answer = { error: failure };
+      for (const call of unanswered) call.answer = { error: failure };
       return;
     }
     if (!isSmaller) await this.#wait(failure, attempt);
-    const halves = partsOf(left, Math.ceil(left.length / 2));
+    const halves = partsOf(unanswered, Math.ceil(unanswered.length / 2));
     await Promise.all(halves.map((half) => this.#ask(half, isSmaller ? attempt : attempt + 1, options)));
   }
 
-  /** Sends the calls once; returns why some have no answer, or null. */
+  /** Sends the calls once. Returns the failure if some calls have no answer, or null. */
   async #attempt(
-    calls: readonly AskedCall[],
+    calls: readonly PendingCall[],
     isLastAttempt: boolean,
     timeoutFactor: number,
   ): Promise<RequestFailure | null> {
@@ -143,13 +144,13 @@ export class NodeRpc {
     }
   }
 
-  #sendLess({ length }: readonly AskedCall[]): void {
+  #sendLess({ length }: readonly PendingCall[]): void {
     this.#callsMax = Math.max(1, Math.ceil(length / 2));
   }
 
-  /** Assigns replies to calls. Returns why some calls have no final reply, or null. */
+  /** Assigns replies to calls. Returns the failure if some calls have no final reply, or null. */
   #take(
-    calls: readonly AskedCall[],
+    calls: readonly PendingCall[],
     first: number,
     replies: readonly RpcReply[],
     isLastAttempt: boolean,
@@ -184,7 +185,7 @@ export class NodeRpc {
 
   /** Adds the host to a message, and removes parts of the address that may be keys. */
   #about(text: string): string {
-    return `${this.host} ${this.#secrets.reduce((left, secret) => left.replaceAll(secret, '…'), text)}`;
+    return `${this.host} ${this.#secrets.reduce((rest, secret) => rest.replaceAll(secret, '…'), text)}`;
   }
 }
 
@@ -218,7 +219,7 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    // It has a percent sign that encodes nothing.
+    // The part has a percent sign that encodes nothing.
     return part;
   }
 }

@@ -37,14 +37,14 @@ export class Runtimes {
   of(specVersion: number, hash: string): Promise<RuntimeMetadata> {
     const known = this.#known.get(specVersion);
     if (known) return known;
-    const asked = this.#ask(specVersion, hash);
-    this.#known.set(specVersion, asked);
+    const request = this.#ask(specVersion, hash);
+    this.#known.set(specVersion, request);
     // Errors are not cached: the next request may succeed.
-    asked.catch(() => this.#known.delete(specVersion));
-    return asked;
+    request.catch(() => this.#known.delete(specVersion));
+    return request;
   }
 
-  /** Removes metadata with which no block decodes, so that it is requested again. */
+  /** Removes metadata that decodes no block, so that it is requested again. */
   forget(specVersion: number): void {
     this.#known.delete(specVersion);
   }

@@ -144,7 +144,7 @@ class Connection {
     });
   }
 
-  /** Keeps the process alive while requests wait. A destroyed socket would keep the call for later. */
+  /** Keeps the process alive while requests wait. Skips a destroyed socket, which would defer the call. */
   #hold(isHeld: boolean): void {
     if (this.#carrier === null || this.#carrier.destroyed) return;
     if (isHeld) this.#carrier.ref();
@@ -160,7 +160,7 @@ class Connection {
     else {
       // A reply without an id answers the only request. Among several it goes to all batches, which are retried smaller.
       const waiting = [...this.#exchanges];
-      for (const one of waiting) if (one.ids.size > 1 || waiting.length === 1) one.resolve(replies);
+      for (const other of waiting) if (other.ids.size > 1 || waiting.length === 1) other.resolve(replies);
     }
   }
 

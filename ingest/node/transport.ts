@@ -8,7 +8,7 @@ export interface RpcRequest {
   readonly onEvent?: OnEvent | undefined;
 }
 
-/** Receives the events of a subscription. Returns the answer to the request after the last event, and undefined before. */
+/** Receives the events of a subscription. Returns undefined, and for the last event the answer to the request. */
 export type OnEvent = (
   event: unknown,
   subscription: unknown,
@@ -19,7 +19,7 @@ export interface RpcReply {
   readonly id: number | null | undefined;
   readonly result?: unknown;
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
-  /** Of a notification. */
+  /** Set in a notification. */
   readonly event?: RpcEvent;
 }
 
@@ -36,7 +36,7 @@ export interface TransportLimits {
 
 /** Sends requests to a node. */
 export interface Transport {
-  /** Sends the requests together; the replies may lack some. Throws `RequestFailure` if none came. */
+  /** Sends the requests together. Some replies may be missing. Throws `RequestFailure` if none came. */
   exchange(requests: readonly RpcRequest[], timeoutMs: number): Promise<readonly RpcReply[]>;
 }
 
@@ -49,7 +49,7 @@ export interface Transport {
  */
 type FailureKind = 'lost' | 'busy' | 'large' | 'ambiguous' | 'refused';
 
-/** Why a request has no answer. */
+/** The failure of a request without an answer. */
 export class RequestFailure extends ProductError {
   readonly kind: FailureKind;
   /** The wait that the node requests. */
@@ -75,11 +75,11 @@ export function bodyOf(requests: readonly RpcRequest[]): string {
   return JSON.stringify(calls.length === 1 ? calls[0] : calls);
 }
 
-/** Decodes the replies in an answer. Leaves out invalid ones, so their calls count as not answered. */
+/** Decodes the replies in an answer. Leaves out invalid replies, so their calls count as not answered. */
 export function repliesOf(text: string): readonly RpcReply[] {
-  return [parsed(text)].flat().flatMap((given: unknown): RpcReply[] => {
-    if (typeof given !== 'object' || given === null) return [];
-    const { id, result, error, params } = given as Record<string, unknown>;
+  return [parsed(text)].flat().flatMap((item: unknown): RpcReply[] => {
+    if (typeof item !== 'object' || item === null) return [];
+    const { id, result, error, params } = item as Record<string, unknown>;
     if (id === undefined && typeof params === 'object' && params !== null) {
       const { subscription, result: event } = params as Record<string, unknown>;
       return [{ id, event: { subscription, event } }];

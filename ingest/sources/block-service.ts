@@ -4,9 +4,9 @@ export interface BlockService {
   readonly url: string;
   /** Whether every line is a complete block. Otherwise each line is checked for missing parts. */
   readonly servesCompleteBlocks: boolean;
-  /** Name of its runtime, such as `polkadot` or `statemint`. */
+  /** Name of the chain's runtime, such as `polkadot` or `statemint`. */
   readonly specName: string;
-  /** Calls so far that the metadata does not describe. Lines hold them as bytes. */
+  /** Number of calls so far that the metadata does not describe. Lines contain their bytes. */
   readonly undecodedCalls?: number;
   /** Hash of the genesis block, or the reason why the service does not return it. */
   genesis(): Promise<{ readonly hash: string } | { readonly unavailable: string }>;

@@ -5,7 +5,7 @@ export interface LoadPortion {
   /** Name of the source. */
   readonly name: string;
   readonly lines: readonly Buffer[];
-  /** Size of the lines, about. */
+  /** Approximate size of the lines. */
   readonly bytes: number;
   /** Line number of the first line in its file. */
   readonly firstLine?: number;
@@ -22,7 +22,7 @@ export interface SourceProgress {
   readonly stage: 'connecting' | 'fetching' | 'reading';
   readonly source: string;
   readonly began: number;
-  /** Units that are done of `total`: bytes in the stage `reading`. */
+  /** Finished part of `total`: bytes in the stage `reading`, units otherwise. */
   done: number;
   readonly total: number | null;
 }

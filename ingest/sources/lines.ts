@@ -103,7 +103,7 @@ async function* unpackZstd(bytes: Readable): AsyncGenerator<Buffer> {
   yield* outputOf(frame);
 }
 
-/** The output of a frame for `bytes`, or without them the rest at its end. */
+/** Writes `bytes` to a frame and yields its output. Without `bytes`, ends the frame and yields the rest. */
 async function* outputOf(frame: ZstdDecompress, bytes?: Buffer): AsyncGenerator<Buffer> {
   const turn = { done: false, failure: undefined as Error | undefined, wake: () => {} };
   const done = () => {

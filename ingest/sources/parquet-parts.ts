@@ -1,11 +1,11 @@
 import type { AsyncBuffer, FileMetaData } from 'hyparquet';
 import { parquetHeader } from 'hyparquet/src/column.js';
 
-/** Size of a part, about. A row is a whole block, and a file may hold a year of them. */
+/** Approximate size of a part. A row is a whole block, and a file may hold the blocks of a year. */
 const PART_BYTES = 32 * 2 ** 20;
 /** Values of a part. Equal values take hardly any bytes in a file, but become objects when they are decoded. */
 const PART_VALUES = 1_000_000;
-/** Values that the library decodes at once, whatever the part: it decodes whole pages, and whole columns of lists. */
+/** Most values that the library may decode at once. Even for a small part it decodes whole pages and columns of lists. */
 const DECODED_VALUES_MAX = 2 ** 24;
 /** Longer than most page headers. They hold the minimum and maximum of the page, which may be long. */
 const HEADER_BYTES = 1024;

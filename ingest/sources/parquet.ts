@@ -11,7 +11,7 @@ import { ProductError, reasonOf } from '../../infra/errors.ts';
 import { PARQUET_BROKEN } from './parquet-error.ts';
 import { rowParts } from './parquet-parts.ts';
 
-/** Columns whose text is JSON, which is copied unchanged. */
+/** Columns whose text is JSON. The text is copied unchanged. */
 const STRUCTURED: ReadonlySet<string> = new Set([
   'payload',
   'logs',
@@ -21,7 +21,7 @@ const STRUCTURED: ReadonlySet<string> = new Set([
 ]);
 
 const toBytes = (bytes: Buffer) => new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
-/** Limits the size of a page, in lines of the longest size: writers check the size of a page only every few rows. */
+/** Largest page, as a multiple of the longest line: writers check the size of a page only every few rows. */
 const LINES_PER_PAGE_MAX = 4;
 
 type Decompress = (input: Uint8Array, length: number) => Uint8Array;
@@ -37,7 +37,7 @@ const DECOMPRESS: Readonly<Record<string, Decompress>> = {
 };
 
 /** Decompressors that refuse pages of more than `bytesMax`. */
-const limited = (bytesMax: number): Record<string, Decompress> =>
+const limitedDecompressors = (bytesMax: number): Record<string, Decompress> =>
   Object.fromEntries(
     Object.entries(DECOMPRESS).map(([codec, decompress]) => [
       codec,
@@ -62,7 +62,7 @@ class JsonText {
 /** Converts the rows of a Parquet file to NDJSON, with a field for each column. */
 export async function* parquetLines(bytes: Readable, lineBytes: number): AsyncGenerator<Buffer> {
   const { file, close } = await randomAccess(bytes);
-  const decompressors = limited(LINES_PER_PAGE_MAX * lineBytes);
+  const decompressors = limitedDecompressors(LINES_PER_PAGE_MAX * lineBytes);
   try {
     const metadata = await parquetMetadataAsync(file);
     for await (const { from, until } of rowParts(file, metadata)) {
@@ -87,7 +87,7 @@ export async function* parquetLines(bytes: Readable, lineBytes: number): AsyncGe
   }
 }
 
-/** A row with a single column of JSON is that document itself. */
+/** Formats a row. A row with a single column of JSON becomes that document itself. */
 function lineOf(row: Readonly<Record<string, unknown>>): string {
   const fields = Object.entries(row).filter(([, value]) => value !== null && value !== undefined);
   const [only] = fields;

@@ -34,9 +34,9 @@ interface IngestSource {
 }
 
 export interface RunOptions {
-  /** Name of this run, by which its result is reported. */
+  /** Name of this run in its dead letters and in reports. */
   readonly run?: string | undefined;
-  /** Called after each batch with the totals that are durable. */
+  /** Called after each batch with the totals of durable lines. */
   readonly onProgress?: ((soFar: IngestSummary) => void) | undefined;
   /** Called for each source that seems to belong to another chain. */
   readonly onForeignAddress?: ((found: ForeignAddress) => void) | undefined;
@@ -144,7 +144,10 @@ async function readSource(
  */
 const TURN_BYTES = 2 ** 20;
 
-/** Publishes in batches. The next batch is read while the last one is loaded. */
+/**
+ * Publishes in batches. The next batch is read while the last one is published. A log that stores messages acknowledges a
+ * batch when it is stored; the embedded log acknowledges it when it is loaded.
+ */
 class Batches {
   readonly summary: IngestSummary = { lines: 0, blocks: 0, snapshots: 0, refused_lines: 0 };
   readonly #runtime: Runtime;
@@ -154,8 +157,8 @@ class Batches {
   readonly #deadLetters: DeadLetter[] = [];
   readonly #inProgress: Promise<void>[] = [];
   #pendingBytes = 0;
-  /** Batches that are being loaded. */
-  #loading = 0;
+  /** Batches that the log has not acknowledged yet. */
+  #publishing = 0;
 
   constructor(runtime: Runtime, options: RunOptions, limits: PublishLimits) {
     this.#runtime = runtime;
@@ -163,10 +166,12 @@ class Batches {
     this.#limits = limits;
   }
 
-  /** Batches are smaller while none is loading, so that the store is not idle. */
+  /** Batches are smaller while none is being published, so that the store is not idle. */
   get isFull(): boolean {
     const { batchBytes } = this.#limits;
-    return this.#pendingBytes >= (this.#loading > 0 ? batchBytes : Math.min(batchBytes, FIRST_BATCH_BYTES));
+    return (
+      this.#pendingBytes >= (this.#publishing > 0 ? batchBytes : Math.min(batchBytes, FIRST_BATCH_BYTES))
+    );
   }
 
   add(read: Envelope): void {
@@ -197,18 +202,18 @@ class Batches {
       before,
     ];
     const read = { blocks: blocks.length, snapshots: snapshots.length, refused: refused.length };
-    const loading = Promise.all(parts).then(() => {
+    const published = Promise.all(parts).then(() => {
       countRead(limits.metrics, read);
       this.#options.onProgress?.(soFar);
     });
-    this.#loading++;
+    this.#publishing++;
     // A later `flush`, or `done`, throws the error.
-    markHandled(loading.finally(() => this.#loading--));
-    this.#inProgress.push(loading);
+    markHandled(published.finally(() => this.#publishing--));
+    this.#inProgress.push(published);
     if (this.#inProgress.length >= IN_PROGRESS_MAX) await this.#inProgress.shift();
   }
 
-  /** Resolves when everything is loaded. */
+  /** Resolves when the log has acknowledged all batches. */
   async done(): Promise<void> {
     await this.#inProgress.at(-1);
   }
@@ -220,7 +225,7 @@ class Batches {
 }
 
 const IN_PROGRESS_MAX = 2;
-/** Takes about as long to load as the next batch takes to read. */
+/** Loading a batch of this size takes about as long as reading the next one. */
 const FIRST_BATCH_BYTES = 16 * 2 ** 20;
 
 const unpack = (

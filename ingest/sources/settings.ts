@@ -29,8 +29,8 @@ export const sourceSettings = {
     .transform((text) =>
       text
         .split(',')
-        .map((one) => one.trim())
-        .filter((one) => one !== ''),
+        .map((entry) => entry.trim())
+        .filter((entry) => entry !== ''),
     )
     .pipe(z.array(followedSource))
     .describe(

@@ -8,7 +8,7 @@ import { type HttpLimits, HttpSource, parseJson } from './http-source.ts';
 const ROOTS = ['', '/v1'] as const;
 
 interface SidecarLimits extends HttpLimits {
-  /** Attempts to fetch one block, which may be the only request that fails. */
+  /** Attempts to fetch one block. Fewer than `attempts`, because only this block may fail. */
   readonly blockAttempts: number;
   /** Time limit of all attempts to fetch one block, because later blocks wait for it. */
   readonly blockMs: number;
@@ -50,9 +50,9 @@ export class Sidecar implements BlockService {
     this.#limits = limits;
   }
 
-  /** Detects which of the two serves the address. Throws `source_unreachable` if neither does. */
-  static async connect(address: string, given: Partial<SidecarLimits> = {}): Promise<Sidecar> {
-    const limits = { ...USUAL, ...given };
+  /** Detects whether the address is a Sidecar or a polkadot-rest-api. Throws `source_unreachable` if it is neither. */
+  static async connect(address: string, overrides: Partial<SidecarLimits> = {}): Promise<Sidecar> {
+    const limits = { ...USUAL, ...overrides };
     const url = address.replace(/\/+$/, '');
     const attempts = Math.min(ATTEMPTS_TO_CONNECT, limits.attempts);
     const failures: unknown[] = [];

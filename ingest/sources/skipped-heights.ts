@@ -10,7 +10,7 @@ export interface UnservedHeight {
   readonly reason: string;
 }
 
-/** A skipped height. It is stored until its block is. */
+/** A skipped height. Its record is stored until its block is stored. */
 export interface SkippedHeight extends UnservedHeight {
   readonly relay_chain: string;
   readonly chain: string;
@@ -28,7 +28,7 @@ export const TIMEOUT_FACTOR_MAX = 8;
 export const timeoutFactorFor = ({ tries }: SkippedHeight): number =>
   Math.min(TIMEOUT_FACTOR_MAX, 2 ** tries);
 
-/** Time of the next attempt. The wait doubles with each one. */
+/** Time of the next attempt. The wait doubles with each attempt. */
 export function nextAttemptAt({ last_tried_at, tries }: SkippedHeight, retrySeconds: number): number {
   const seconds = Math.min(retrySeconds * 2 ** (tries - 1), Math.max(retrySeconds, RETRY_SECONDS_MAX));
   return Date.parse(last_tried_at) + seconds * 1000;
@@ -111,7 +111,7 @@ async function deleteFilled(store: Store, place: ChainKey, now: number): Promise
     FROM ${skippedHeights} FINAL WHERE ${ofChain(place)} AND (relay_chain, chain, number) IN (${filled})`);
 }
 
-/** Above every stored version of a chain, because the clock of another process may be ahead. */
+/** A version above every stored version of a chain, because the clock of another process may be ahead. */
 async function versionAfter(store: Store, place: ChainKey, now: number): Promise<number> {
   const [last] = await store.rows<{ version: string }>(
     sql`SELECT toString(max(skipped_heights.version)) AS version FROM ${skippedHeights} WHERE ${ofChain(place)}`,

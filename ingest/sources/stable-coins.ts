@@ -6,12 +6,12 @@ export const COINS = [
   { coin: 'coin_b', asset_id: '1984', symbol: 'USDT' },
 ];
 
-/** Why a hub has no snapshot of them. */
+/** Reason why a hub has no snapshot of stable coins. */
 export const NO_COIN = `the chain has neither ${COINS.map(({ asset_id, symbol }) => `${symbol} (${asset_id})`).join(' nor ')}`;
 
 /** Compares symbols, which are hex in storage and text in some answers. Another hub may use an id for another asset. */
-export function hasSymbol(given: string, symbol: string): boolean {
-  const plain = given.startsWith('0x') ? Buffer.from(given.slice(2), 'hex').toString('utf8') : given;
+export function hasSymbol(stored: string, symbol: string): boolean {
+  const plain = stored.startsWith('0x') ? Buffer.from(stored.slice(2), 'hex').toString('utf8') : stored;
   return plain.toUpperCase() === symbol;
 }
 

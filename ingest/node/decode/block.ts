@@ -9,21 +9,21 @@ import type { NodeRuntime } from './runtime.ts';
 export interface RawBlock {
   readonly hash: string;
   readonly header: NodeHeader;
-  /** Each with its length prefix. */
+  /** Hex of each extrinsic, with its length prefix. */
   readonly extrinsics: readonly string[];
   /** The value of `System.Events` at the block. */
   readonly events: string | null;
   /** The value of `Session.Validators` at the block. */
   readonly validators: string | null;
   readonly finalized: boolean;
-  /** By index: fees without tip from `TransactionPaymentApi_query_info`, of extrinsics without a fee event. */
+  /** Fees from `TransactionPaymentApi_query_info`, without tips, by the index of an extrinsic without a fee event. */
   readonly fees?: ReadonlyMap<number, string>;
 }
 
 const FEE_BYTES = 16;
 
 interface DecodedLine {
-  /** The JSON of Sidecar's `GET /blocks/{number}`, in parts, because joining a large text takes as long as making it. */
+  /** Parts of the JSON of Sidecar's `GET /blocks/{number}`. Joining a large text takes as long as writing it. */
   readonly texts: readonly string[];
   /** Calls that the runtime's metadata does not describe; the line has their bytes. */
   readonly undecodedCalls: number;
@@ -67,7 +67,7 @@ export function decodeBlock(runtime: NodeRuntime, block: RawBlock): DecodedLine 
   return { texts, undecodedCalls };
 }
 
-/** The fee in an answer of `TransactionPaymentApi_query_info`, which ends with it as u128. */
+/** The fee in an answer of `TransactionPaymentApi_query_info`: a u128 at its end. */
 export function partialFeeOf(answer: string): string {
   const bytes = bytesOf(answer);
   return JSON.parse(new Cursor(bytes, Math.max(0, bytes.length - FEE_BYTES)).unsigned(FEE_BYTES));
@@ -95,14 +95,18 @@ function extrinsicTexts(texts: ExtrinsicTexts, events: ExtrinsicEvents, fee: str
   ];
 }
 
-function feeInfo({ weight, class: kind }: DispatchInfo, { fee }: ExtrinsicEvents, asked: string | undefined) {
+function feeInfo(
+  { weight, class: kind }: DispatchInfo,
+  { fee }: ExtrinsicEvents,
+  requested: string | undefined,
+) {
   const info = { weight, class: kind };
   if (fee !== undefined) return JSON.stringify({ ...info, partialFee: JSON.parse(fee), kind: 'fromEvent' });
-  if (asked !== undefined) return JSON.stringify({ ...info, partialFee: asked, kind: 'preDispatch' });
+  if (requested !== undefined) return JSON.stringify({ ...info, partialFee: requested, kind: 'preDispatch' });
   return NO_FEE;
 }
 
-/** In place of a fee that no event has and that was not requested yet. */
+/** Stands for a fee that is in no event and was not requested yet. */
 export const NO_FEE = '{"error":"no event tells the fee"}';
 
 interface DispatchInfo {

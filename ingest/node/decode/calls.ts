@@ -29,7 +29,7 @@ export class CallTable {
   constructor(pallets: ReadonlyMap<number, PalletEnums>, types: TypeTable) {
     this.#types = types;
     const compile = (pallet: string, call: Variant) => this.#compile(pallet, call);
-    this.#readers = new PalletVariants({ pallets, types, of: 'calls', compile });
+    this.#readers = new PalletVariants({ pallets, types, kind: 'calls', compile });
   }
 
   /** An extrinsic's call: its name and its arguments. */
@@ -82,7 +82,7 @@ export class CallTable {
     return isOpaqueCall ? this.#opaque(types.reader(id)) : types.reader(type);
   }
 
-  /** Decodes bytes as a call if they are one, or else as bytes. */
+  /** Decodes bytes as a call, or as bytes if they are not a call. */
   #opaque(readBytes: ValueReader): ValueReader {
     return (cursor) => {
       const { at } = cursor;

@@ -6,7 +6,7 @@ import type { NodeRuntime } from './runtime.ts';
 import { compact, orderedTrieRoot } from './trie-root.ts';
 
 /**
- * Returns why a block contradicts its hash, or null. Checks that the header has that hash, that the block follows
+ * Returns a contradiction between a block and its hash, or null. Checks that the header has that hash, that the block follows
  * `parentHash`, and that the extrinsics hash to the root in the header. No root covers the events: `decodeBlock` checks
  * that they have one outcome for each extrinsic.
  */

@@ -48,14 +48,14 @@ export class EventTable {
   constructor(pallets: ReadonlyMap<number, PalletEnums>, types: TypeTable) {
     this.#types = types;
     const compile = (pallet: string, event: Variant) => this.#compile(pallet, event);
-    this.#readers = new PalletVariants({ pallets, types, of: 'events', compile });
+    this.#readers = new PalletVariants({ pallets, types, kind: 'events', compile });
   }
 
   /** Reads the value of `System.Events` at a block of `count` extrinsics. */
   readBlock(cursor: Cursor, count: number): BlockEvents {
     const extrinsics = Array.from({ length: count }, noEvents);
     const events: BlockEvents = { onInitialize: '', onFinalize: '', extrinsics };
-    for (let left = cursor.length(); left > 0; left -= 1) {
+    for (let remaining = cursor.length(); remaining > 0; remaining -= 1) {
       const phase = cursor.byte();
       if (phase === APPLY_EXTRINSIC) {
         const index = cursor.u32();

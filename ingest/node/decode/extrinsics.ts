@@ -117,7 +117,7 @@ export class ExtrinsicReader {
   }
 }
 
-/** Version 14 has them as parameters of the extrinsic's type, which some chains wrap in another type. */
+/** Types of the parts of an extrinsic. In metadata 14 they are parameters of its type, which some chains wrap. */
 export function extrinsicPartTypes(
   types: Pick<TypeTable, 'entry'>,
   extrinsic: UnifiedMetadata['extrinsic'],
@@ -154,7 +154,7 @@ function signatureReader(types: TypeTable, type: number): ValueReader {
   };
 }
 
-/** Finds the number in a struct: the tip has an asset beside it, and some chains wrap both numbers. */
+/** Finds the number in a struct: a tip may have an asset beside it, and some chains wrap nonce and tip. */
 function numberOf(text: string, name: 'nonce' | 'tip'): string {
   if (text.startsWith('"')) return text;
   const value: unknown = JSON.parse(text);

@@ -103,7 +103,7 @@ export function authorText(runtime: NodeRuntime, logs: readonly string[], valida
   return undefined;
 }
 
-/** Such a log may hold a longer key, of which Sidecar prints the beginning, or no account at all. */
+/** Prints the account in a log. For a longer key Sidecar prints the beginning. The log may hold no account at all. */
 function accountText({ extrinsics }: NodeRuntime, data: Cursor): string | undefined {
   try {
     return extrinsics.readAccount(data);

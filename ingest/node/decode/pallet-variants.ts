@@ -13,7 +13,7 @@ export interface PalletEnums {
 interface PalletVariantsOptions<Compiled> {
   readonly pallets: ReadonlyMap<number, PalletEnums>;
   readonly types: TypeTable;
-  readonly of: 'calls' | 'events';
+  readonly kind: 'calls' | 'events';
   readonly compile: (pallet: string, variant: Variant) => Compiled;
 }
 
@@ -39,14 +39,14 @@ export class PalletVariants<Compiled> {
   }
 
   #compile(palletIndex: number, index: number): Compiled {
-    const { pallets, types, of, compile } = this.#options;
+    const { pallets, types, kind, compile } = this.#options;
     const pallet = pallets.get(palletIndex);
-    const type = pallet?.[of]?.type;
+    const type = pallet?.[kind]?.type;
     if (pallet === undefined || type === undefined)
-      throw new Undecodable(`no ${of} of a pallet ${palletIndex}`);
+      throw new Undecodable(`no ${kind} of a pallet ${palletIndex}`);
     const { def } = types.entry(type);
     const found = def.tag === 'variant' ? def.value.find((variant) => variant.index === index) : undefined;
-    if (found === undefined) throw new Undecodable(`no ${of} ${index} in pallet ${pallet.name}`);
+    if (found === undefined) throw new Undecodable(`no ${kind} ${index} in pallet ${pallet.name}`);
     return compile(pallet.name, found);
   }
 }

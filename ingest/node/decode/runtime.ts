@@ -26,7 +26,7 @@ export interface NodeRuntime {
   readonly types: TypeTable;
   readonly events: EventTable;
   readonly extrinsics: ExtrinsicReader;
-  /** Reads one of `Session.Validators`. Some chains print them in another way than signers. */
+  /** Reads an entry of `Session.Validators`. Some chains print validators in another way than signers. */
   readonly readValidator: ValueReader;
   /** Whether the trie under `extrinsicsRoot` holds hashes of long extrinsics. */
   readonly hashesExtrinsics: boolean;
@@ -67,7 +67,7 @@ function compile(metadata: UnifiedMetadata): NodeRuntime {
   const { lookup, pallets, extrinsic } = metadata;
   const byIndex = new Map(pallets.map((pallet) => [pallet.index, pallet]));
   const constant = (pallet: string, name: string) =>
-    pallets.find((one) => one.name === pallet)?.constants.find((one) => one.name === name);
+    pallets.find((entry) => entry.name === pallet)?.constants.find((entry) => entry.name === name);
 
   const prefix = constant('System', 'SS58Prefix');
   const ss58Prefix = prefix ? littleEndian(prefix.value) : SS58_PREFIX_DEFAULT;

@@ -26,7 +26,7 @@ const SPECIAL: readonly (readonly [path: RegExp, special: Special])[] = [
   [/^(.*::)?Wrapper(Keep)?Opaque$/, () => (cursor) => cursor.hex(cursor.length())],
   [/^BTreeMap$/, map],
   [/^Option$/, option],
-  // Only the type of 2022, with one field.
+  // Only the type of 2022, which has one field.
   [/^(frame_support::weights|sp_weights)::weight_v2::Weight$/, weight],
 ];
 
@@ -71,7 +71,7 @@ function map(types: TypeReaders, { params }: TypeEntry): ValueReader {
     const from = cursor.at;
     let text = `{${entry(cursor)}`;
     if (cursor.at === from) cursor.countEmpty(count);
-    for (let left = count - 1; left > 0; left -= 1) text += `,${entry(cursor)}`;
+    for (let remaining = count - 1; remaining > 0; remaining -= 1) text += `,${entry(cursor)}`;
     return `${text}}`;
   };
 }

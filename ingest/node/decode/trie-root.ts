@@ -1,6 +1,7 @@
 import { hash256 } from './hash.ts';
 
-// The root of a Patricia-Merkle trie with the values of a list under their indexes. Substrate computes `extrinsicsRoot` so.
+// The root of a Patricia-Merkle trie with the values of a list under their indexes. Substrate computes
+// `extrinsicsRoot` this way.
 
 interface Entry {
   readonly nibbles: readonly number[];
@@ -50,7 +51,7 @@ function nodeOf(entries: readonly Entry[], depth: number, version: 0 | 1): Buffe
   return Buffer.concat([header(kind, partial), bitmap, value, ...children]);
 }
 
-/** Indexes have at most ten nibbles, so their number always fits into the first byte. */
+/** Indexes have at most ten nibbles, so the number of nibbles always fits into the first byte. */
 function header(kind: number, partial: readonly number[]): Buffer {
   const even = partial.length % 2 === 0 ? partial : [0, ...partial];
   const packed = Buffer.alloc(even.length / 2);

@@ -27,7 +27,7 @@ export interface TypeReaders {
 
 export const NULL: ValueReader = () => 'null';
 
-/** Prints values with a text before each of them, and one at the end. */
+/** Prints values with a text before each value, and a text at the end. */
 function inTexts(before: readonly string[], readers: readonly ValueReader[], end: string): ValueReader {
   const [first, ...others] = readers.map((read, at) => ({ before: before[at] ?? ',', read }));
   if (first === undefined) return () => end;
@@ -67,6 +67,6 @@ function repeat(cursor: Cursor, read: ValueReader, count: number): string {
   const from = cursor.at;
   let text = `[${read(cursor)}`;
   if (cursor.at === from) cursor.countEmpty(count);
-  for (let left = count - 1; left > 0; left -= 1) text += `,${read(cursor)}`;
+  for (let remaining = count - 1; remaining > 0; remaining -= 1) text += `,${read(cursor)}`;
   return `${text}]`;
 }

@@ -25,7 +25,7 @@ const header = z.object({ number: z.string().regex(/^0x[0-9a-f]+$/) });
 /** Reads the timestamps of a chain's blocks. */
 export class BlockTimes {
   readonly #node: Pick<StateNode, 'rpc' | 'block'>;
-  /** By height; null if the node lacks the time. A search adds some twenty entries. */
+  /** Times by height; null if the node lacks the time. A search adds about twenty entries. */
   readonly #known = new Map<number, number | null>();
 
   constructor(node: Pick<StateNode, 'rpc' | 'block'>) {
@@ -106,7 +106,10 @@ export class BlockTimes {
     return { height, hash: await this.hashOf(height), time };
   }
 
-  /** The highest block before a time, -1 if there is none. Searches between known times, by interpolation and bisection in turn. */
+  /**
+   * The height of the highest block before a time; -1 if there is none. Searches between known times, by interpolation and
+   * bisection in turn.
+   */
   async lastBefore(until: number, head: number): Promise<number> {
     let [low, high] = this.#around(until, head);
     for (let turn = 0; high - low > 1; turn++) {

@@ -23,7 +23,7 @@ export class DayCollector {
   /** The current day. All earlier days are done. */
   #day = '';
   /** Kinds and reasons that were reported. */
-  readonly #said = new Set<string>();
+  readonly #reported = new Set<string>();
 
   constructor(node: StateNode, options: DayCollectorOptions) {
     this.#node = node;
@@ -51,7 +51,9 @@ export class DayCollector {
     const { target, chain } = this.#options;
     const range = { chain: chain.name, from: day, to: day };
     const stored = mayBeStored ? await target.storedSnapshots(range) : [];
-    const kinds = kindsOf(this.#options, day).filter((kind) => !stored.some((one) => one.kind === kind));
+    const kinds = kindsOf(this.#options, day).filter(
+      (kind) => !stored.some((snapshot) => snapshot.kind === kind),
+    );
     if (kinds.length === 0) return [];
     const end = await this.#times.endOfDay(begin, begin + DAY_MS, head);
     if (end === 'empty') return [];
@@ -75,8 +77,8 @@ export class DayCollector {
     await target.noteSkippedSnapshots(chain.name, skipped);
     for (const { day, kind, reason } of skipped) {
       // Reported once, because it repeats every day; `gaps` lists all.
-      if (!this.#said.has(kind + reason)) say(`no ${kind} of ${day}: ${reason}`);
-      this.#said.add(kind + reason);
+      if (!this.#reported.has(kind + reason)) say(`no ${kind} of ${day}: ${reason}`);
+      this.#reported.add(kind + reason);
     }
   }
 }

@@ -12,16 +12,16 @@ import type { BlockState } from './state.ts';
 
 interface StateKind {
   readonly kind: SnapshotKind;
-  /** Whether the chain has it on a day: staking, governance and treasury moved to the asset hubs. */
+  /** Whether the chain has this state on a day: staking, governance and treasury moved to the asset hubs. */
   readonly isOf: (subject: Subject, day: string) => boolean;
   /** Returns the payload. Throws MissingItem if the runtime lacks an item, which must not count as 0. */
   readonly take: (state: BlockState, subject: Subject) => Promise<object>;
 }
 
 const isHomeOf =
-  (what: 'staking' | 'governance' | 'treasury') =>
+  (system: 'staking' | 'governance' | 'treasury') =>
   ({ chain, registry }: Subject, day: string) =>
-    isHome(registry, chain, what, day);
+    isHome(registry, chain, system, day);
 const hasRole =
   (role: string) =>
   ({ chain }: { readonly chain: Chain }) =>

@@ -18,8 +18,8 @@ export function u32(value: number): Buffer {
 
 const ACCOUNT_BYTES = 32;
 
-/** The key of a pallet's account, or of a sub-account that the pallet derives for `of`. Nobody has its secret. */
-export const palletAccount = (palletId: unknown, of: Uint8Array = Buffer.alloc(0)): Buffer => {
+/** The key of a pallet's account, or of a sub-account that the pallet derives for `suffix`. Nobody has its secret. */
+export const palletAccount = (palletId: unknown, suffix: Uint8Array = Buffer.alloc(0)): Buffer => {
   const id = Buffer.from(z.string().parse(palletId).slice(2), 'hex');
-  return Buffer.concat([Buffer.from('modl'), id, of, Buffer.alloc(ACCOUNT_BYTES)], ACCOUNT_BYTES);
+  return Buffer.concat([Buffer.from('modl'), id, suffix, Buffer.alloc(ACCOUNT_BYTES)], ACCOUNT_BYTES);
 };

@@ -18,15 +18,15 @@ async function activeEra(state: BlockState): Promise<number> {
 }
 
 /**
- * Addresses of the validators that produce or back blocks. The session of an asset hub lists its collators, so there they
- * are the validators that the active era elected.
+ * Addresses of the validators that produce or back blocks. The session of an asset hub lists collators, so on a hub these
+ * are the elected validators of the active era.
  */
 async function activeValidators(state: BlockState, { chain }: Subject): Promise<string[]> {
   if (chain.role !== 'asset-hub')
     return z.array(z.string()).parse(await state.value('Session', 'Validators'));
   const elected: string[] = [];
-  const ofEra = u32(await activeEra(state));
-  for await (const page of state.keys('Staking', 'ErasStakersOverview', ofEra)) {
+  const eraKey = u32(await activeEra(state));
+  for await (const page of state.keys('Staking', 'ErasStakersOverview', eraKey)) {
     for (const [, validator] of page) elected.push(z.string().parse(validator));
   }
   return elected;
@@ -37,7 +37,7 @@ async function activeValidators(state: BlockState, { chain }: Subject): Promise<
  * already. The members of a pool count as stakers, its account does not.
  */
 export async function stakingState(state: BlockState, subject: Subject): Promise<object> {
-  const pots = await poolAccounts(state);
+  const poolStashes = await poolAccounts(state);
   const stakers = new Set<string>();
   let [staked, stakedInPools, unbonding] = [0n, 0n, 0n];
   for await (const page of state.entries('Staking', 'Ledger')) {
@@ -45,7 +45,7 @@ export async function stakingState(state: BlockState, subject: Subject): Promise
       const { stash, active, unlocking } = ledger.parse(value);
       staked += active;
       for (const chunk of unlocking) unbonding += chunk.value;
-      if (pots.has(stash)) stakedInPools += active;
+      if (poolStashes.has(stash)) stakedInPools += active;
       else stakers.add(stash);
     }
   }
@@ -58,7 +58,7 @@ export async function stakingState(state: BlockState, subject: Subject): Promise
     active_era: await activeEra(state),
     validators: (await activeValidators(state, subject)).length,
     nominators: count.parse(await state.value('Staking', 'CounterForNominators')),
-    pools: pots.size,
+    pools: poolStashes.size,
     pool_members: members,
     addresses_staking: stakers.size,
     staked: String(staked),

@@ -22,14 +22,14 @@ export interface StateTarget {
 }
 
 interface StateBackfillOptions {
-  /** For messages. */
+  /** Name of the source in messages. */
   readonly source: string;
   readonly open: () => Promise<StateNode>;
   readonly signal: AbortSignal;
   readonly now?: () => number;
 }
 
-/** So long after a day ends, a newest block of that day is also its last one. */
+/** If the newest block is from a day that ended this long ago, the chain is stalled and the block is the last of its day. */
 const STALLED_MS = HOUR_MS;
 
 /** Loads the missing state of a chain at the end of each day of a range, newest first. */
@@ -62,7 +62,7 @@ export class StateBackfill implements Feed {
     this.#now = now;
   }
 
-  /** Yields what to load, a day at a time. The caller requests the next one when the last one is stored. */
+  /** Yields the lines to load, a day at a time. The caller requests the next day when the last one is stored. */
   async *portions(target: StateTarget): AsyncGenerator<LoadPortion> {
     try {
       yield* this.#days(target);
@@ -105,7 +105,7 @@ export class StateBackfill implements Feed {
   async *#day(
     day: string,
     kinds: readonly SnapshotKind[],
-    { node, times, head, target }: Asked,
+    { node, times, head, target }: NodeContext,
   ): AsyncGenerator<LoadPortion> {
     const begin = Date.parse(day);
     const end = await times.endOfDay(begin, begin + DAY_MS, head);
@@ -121,8 +121,8 @@ export class StateBackfill implements Feed {
     }
   }
 
-  /** Taken at the block that renumbered, because by the end of the day other bounties may have the old ids. */
-  async *#renumbering({ node, times, head, target }: Asked): AsyncGenerator<LoadPortion> {
+  /** Takes the ids at the block that renumbered, because at the end of the day other bounties may have the old ids. */
+  async *#renumbering({ node, times, head, target }: NodeContext): AsyncGenerator<LoadPortion> {
     const kind = 'child_bounty_ids';
     const { chain } = this.subject;
     const stored = await target.storedSnapshots({ chain: chain.name, ...this.days });
@@ -135,7 +135,7 @@ export class StateBackfill implements Feed {
   async *#take(
     moment: StateMoment,
     kinds: readonly SnapshotKind[],
-    { node, target }: Pick<Asked, 'node' | 'target'>,
+    { node, target }: Pick<NodeContext, 'node' | 'target'>,
   ): AsyncGenerator<LoadPortion> {
     const { lines, skipped } = await takeState(node, moment, this.subject, kinds);
     await this.#note(target, skipped);
@@ -166,7 +166,7 @@ export class StateBackfill implements Feed {
   }
 }
 
-interface Asked {
+interface NodeContext {
   readonly node: StateNode;
   readonly times: BlockTimes;
   readonly head: number;

@@ -61,15 +61,15 @@ export class BlockState {
   /** The value of a constant in the metadata. */
   constant(pallet: string, name: string): unknown {
     const found = this.runtime.metadata.pallets
-      .find((one) => one.name === pallet)
-      ?.constants.find((one) => one.name === name);
+      .find((entry) => entry.name === pallet)
+      ?.constants.find((entry) => entry.name === name);
     if (!found) throw new MissingItem(`the runtime has no constant ${pallet}.${name}`);
     return JSON.parse(new Cursor(bytesOf(found.value)).readAll(this.runtime.types.reader(found.type)));
   }
 
   /** Whether the runtime has a storage item. */
   has(pallet: string, name: string): boolean {
-    const found = this.runtime.metadata.pallets.find((one) => one.name === pallet);
+    const found = this.runtime.metadata.pallets.find((entry) => entry.name === pallet);
     return found?.storage?.items.some((item) => item.name === name) ?? false;
   }
 

@@ -47,7 +47,7 @@ export async function takeState(
   return { lines, skipped };
 }
 
-/** Why a kind is skipped. Rethrows the error of a request without an answer, which says nothing about the state. */
+/** The reason for skipping a kind. Rethrows the error of an unanswered request, because it proves nothing about the state. */
 function skipReason(error: unknown): string {
   if (isPruned(error)) return PRUNED;
   if (error instanceof z.ZodError) return `its state has an unexpected format: ${firstFault(error)}`;

@@ -16,7 +16,7 @@ export interface FeedRange {
   readonly until: number;
 }
 
-/** How to request one kind of value. */
+/** Requests one kind of value. */
 export interface ValueRoute {
   /** The public address of the feed. */
   readonly url: string;
@@ -26,7 +26,7 @@ export interface ValueRoute {
   readonly answer: (id: string) => z.ZodType<readonly ValuePoint[]>;
 }
 
-/** A feed of daily values. A new one is a file beside this one and a line in `adapters.ts`. */
+/** A feed of daily values. To add a feed, add a file beside this one and a line in `adapters.ts`. */
 export interface ValueAdapter {
   readonly name: string;
   /** Limit of the public address without a key. */

@@ -12,7 +12,7 @@ export const coingecko: ValueAdapter = {
   routes: {
     price: {
       url: 'https://api.coingecko.com/api/v3',
-      // Ranges of up to 90 days have hourly values, so the close of each day. Longer ones have its first value only.
+      // Ranges of up to 90 days have hourly values, with the close of each day. Longer ranges have only its first value.
       daysMax: 89,
       path: (id, { from, until }) =>
         `/coins/${encodeURIComponent(id)}/market_chart/range?vs_currency=usd&from=${from / MS}&to=${until / MS - 1}&precision=full`,

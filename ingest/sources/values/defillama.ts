@@ -3,9 +3,9 @@ import { DAY_MS } from '../../../infra/days.ts';
 import { millisecondsOf, type ValueAdapter } from './adapter.ts';
 
 const MS = 1000;
-/** A day is requested at this time before its end. */
+/** Prices are requested for this long before the end of each day: a price within `NEAR_SECONDS` is still of that day. */
 const BEFORE_END_MS = 45 * 60_000;
-/** A price within this distance belongs to that day. */
+/** The feed returns the price that is nearest to the requested time, if it is within this distance. */
 const NEAR_SECONDS = 30 * 60;
 
 const chart = z.object({
@@ -14,7 +14,7 @@ const chart = z.object({
     z.object({ prices: z.array(z.object({ timestamp: z.unknown(), price: z.unknown() })) }),
   ),
 });
-/** All days. */
+/** The answer for locked value. It has all days of the chain. */
 const history = z.array(z.object({ date: z.unknown(), tvl: z.unknown() }));
 
 /** DefiLlama's prices of coins, and the value that is locked on chains. */

@@ -49,8 +49,8 @@ export class ValueBackfill implements Feed {
   }
 
   async *#series(feed: ValueFeed, series: ValueSeries, days: readonly number[]): AsyncGenerator<LoadPortion> {
-    for await (const { source, lines, asked, found } of feed.lines(series, days)) {
-      if (this.progress) this.progress.done += asked;
+    for await (const { source, lines, requested, found } of feed.lines(series, days)) {
+      if (this.progress) this.progress.done += requested;
       this.fetchedCount += found;
       const bytes = lines.reduce((sum, line) => sum + line.length, 0);
       if (lines.length > 0) yield { name: source, lines, bytes };

@@ -13,7 +13,7 @@ const ATTEMPTS = 6;
 const BACKOFF_MS = 1000;
 const TIMEOUT_MS = 30_000;
 const ANSWER_BYTES_MAX = 32 * 2 ** 20;
-/** Invalid points of one answer that become dead letters. The rest would say the same. */
+/** Most invalid points of one answer that become dead letters. Further points would have the same reason. */
 const INVALID_MAX = 20;
 const SHOWN_MAX = 100;
 
@@ -33,7 +33,7 @@ export interface ValuePlan {
 
 /** A series of a feed. */
 export interface ValueSeries {
-  /** The name that the feed gives it. */
+  /** Name of the series at the feed. */
   readonly id: string;
   readonly relay_chain: string;
   readonly chain: string;
@@ -48,8 +48,9 @@ export type StoredDays = (request: StoredDaysRequest) => Promise<readonly string
 interface ValueLines {
   readonly source: string;
   readonly lines: readonly Buffer[];
-  /** Number of requested days, and of those that have a value. */
-  readonly asked: number;
+  /** Number of requested days. */
+  readonly requested: number;
+  /** Number of requested days that have a value. */
   readonly found: number;
 }
 
@@ -103,21 +104,21 @@ export class ValueFeed {
     const { daysMax } = this.#route;
     for (const days of windows(missing, daysMax ?? Number.POSITIVE_INFINITY)) {
       const range = { from: days[0] as number, until: (days.at(-1) as number) + DAY_MS };
-      const asked = { days, range, hasAll: daysMax === null, now: this.#now() };
+      const request = { days, range, hasAll: daysMax === null, now: this.#now() };
       const points = await this.#http.read(this.#route.path(series.id, range), this.#route.answer(series.id));
       yield {
         source: this.#url,
-        asked: days.length,
-        ...linesOf(this.plan.kind, series, points, asked),
+        requested: days.length,
+        ...linesOf(this.plan.kind, series, points, request),
       };
     }
   }
 }
 
-interface Asked {
+interface DaysRequest {
   readonly days: readonly number[];
   readonly range: FeedRange;
-  /** Whether the feed always gives its whole history. */
+  /** Whether the feed always returns its whole history. */
   readonly hasAll: boolean;
   readonly now: number;
 }
@@ -127,13 +128,13 @@ function linesOf(
   kind: ValueKind,
   series: ValueSeries,
   points: readonly ValuePoint[],
-  asked: Asked,
+  request: DaysRequest,
 ): Pick<ValueLines, 'lines' | 'found'> {
-  const wanted = new Set(asked.days);
+  const wanted = new Set(request.days);
   const closes = new Map<number, { readonly time: number; readonly document: object }>();
   const invalid: object[] = [];
   for (const { time, usd } of points) {
-    const reason = wrongTime(time, asked);
+    const reason = wrongTime(time, request);
     const moment = reason === null ? (time as number) : 0;
     if (reason === null && !wanted.has(dayOf(moment))) continue;
     const document = documentOf(kind, series, reason ?? new Date(moment).toISOString(), usd);
@@ -151,8 +152,8 @@ function linesOf(
   };
 }
 
-/** Why a time is invalid, or null. Feeds may also return the days next to the requested range. */
-function wrongTime(time: unknown, { range, hasAll, now }: Asked): string | null {
+/** Returns why a time is invalid, or null. Feeds may also return the days next to the requested range. */
+function wrongTime(time: unknown, { range, hasAll, now }: DaysRequest): string | null {
   const shown = () => String(JSON.stringify(time)).slice(0, SHOWN_MAX);
   if (typeof time !== 'number' || !Number.isFinite(time)) return `no time: ${shown()}`;
   if (time < 0 || time > now + DAY_MS) return `a time before 1970 or in the future: ${shown()}`;

@@ -27,7 +27,7 @@ const feed = z
     requests_per_minute: z.int().min(1).max(REQUESTS_PER_MINUTE_MAX).optional(),
     from: day,
     to: day.optional(),
-    /** By chain: the name that the feed gives to the chain or its token. */
+    /** Names of the chains or their tokens at the feed, by chain. */
     ids: z
       .record(z.string(), z.string().min(1).max(ID_CHARACTERS_MAX))
       .refine((ids) => Object.keys(ids).length > 0, 'names no chain')
@@ -39,7 +39,7 @@ const feed = z
   )
   .refine(({ from, to }) => to === undefined || from <= to, { path: ['from'], error: 'is later than to' });
 
-/** Feeds of one kind of value, in the order in which they are asked. */
+/** Feeds of one kind of value, in the order of their use. */
 export const feedsShape = z.array(feed).min(1, 'names no feed').max(FEEDS_MAX);
 export const FEED_KEYS = Object.keys(feed.shape);
 
@@ -56,14 +56,14 @@ export function valuePlansOf(
   feeds: z.output<typeof feedsShape>,
   { registry, directory, env, inPlace }: PlanContext,
 ): ValuePlan[] {
-  return feeds.map((given, i) => {
-    const adapter = inPlace([i, 'adapter'], () => requireAdapter(kind, given.adapter));
-    const { url, requests_per_minute: perMinute = adapter.requestsPerMinute, from, to, ids } = given;
+  return feeds.map((input, i) => {
+    const adapter = inPlace([i, 'adapter'], () => requireAdapter(kind, input.adapter));
+    const { url, requests_per_minute: perMinute = adapter.requestsPerMinute, from, to, ids } = input;
     return {
       kind,
       adapter,
       url,
-      key: keyOf(given, { directory, env, inPlace: (place, read) => inPlace([i, ...place], read) }),
+      key: keyOf(input, { directory, env, inPlace: (place, read) => inPlace([i, ...place], read) }),
       requestsPerMinute: perMinute,
       from: Date.parse(from),
       to: to === undefined ? undefined : Date.parse(to),
@@ -82,7 +82,7 @@ function requireAdapter(kind: ValueKind, name: string) {
   throw new Error(`${name} is not a feed of ${kind}; use ${names.join(' or ')}${near && `: ${near}`}`);
 }
 
-/** Prices are stored under the relay chain, with the token as symbol; those of a solo chain under the chain itself. */
+/** Prices are stored under the relay chain, or under the chain itself if it is solo. Their symbol is the token. */
 function seriesOf(kind: ValueKind, { relay_chain, name, token }: Chain): Omit<ValueSeries, 'id'> {
   if (kind === 'tvl') return { relay_chain, chain: name, symbol: '' };
   return { relay_chain, chain: relay_chain === 'solo' ? name : relay_chain, symbol: token };
