@@ -125,7 +125,7 @@ export class AccountMails {
 
   async #add(topic: MailTopic, address: string, user_id: string): Promise<void> {
     const requested_ms = this.#clock.now();
-    // Requests of one day are one mail while it waits. An expired row is deleted a day later, when no request has its id.
+    // All requests of a day share a mail while it waits. An expired row is deleted a day later, if no request has its id.
     const id = hashSecret(`${topic}/${user_id}/${address}/${Math.floor(requested_ms / DAY_MS)}`);
     const message_id = `account.${newLocator()}`;
     const next = { id, topic, address, user_id, message_id, requested_ms, expires_ms: 0 };

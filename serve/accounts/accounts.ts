@@ -113,5 +113,5 @@ export function openAccounts({
   return accounts;
 }
 
-/** Ended rows are kept this long, so that a used token can be distinguished from one that never existed. */
+/** Ended rows are kept this long, so that a used token can be distinguished from an invented token. */
 export const ENDED_ROW_TTL_MS = 30 * DAY_MS;

@@ -119,7 +119,7 @@ export class AttemptLimits {
     this.#waitingMax = settings.SIGN_IN_WAITING_MAX;
   }
 
-  /** Checks a password or a second factor; `check` returns null when it is wrong. */
+  /** Checks a password or a second factor; `check` returns null if it is wrong. */
   async run<T>(attempt: Attempt, check: () => Promise<T | null>): Promise<T | null> {
     const account = keyOf(attempt.account);
     const isKnown = attempt.device !== null || (await this.#isKnownAddress(account, attempt.address));

@@ -23,7 +23,7 @@ export class CredentialFailures {
     this.#limiter = perMinute === 0 ? null : limiters({ name: 'failed-keys', max: perMinute, seconds: 60 });
   }
 
-  /** Finds a credential. Throws a 429 for an invalid one if the sender is above the limit. */
+  /** Finds a credential. Throws a 429 if the credential is invalid and the sender is above the limit. */
   async check<T>(sender: ClientAddresses, { isStored, find, isFailure }: Credential<T>): Promise<T> {
     if (this.#limiter === null) return find();
     const address = addressKey(sender);

@@ -7,6 +7,6 @@ export class FieldError extends Error {
   }
 }
 
-/** The message for a field; null when the error belongs to another field. */
+/** The message for a field; null if the error belongs to another field. */
 export const faultOf = (error: FieldError | undefined, field: string): string | null =>
   error?.field === field ? error.message : null;

@@ -5,7 +5,7 @@ import type { Accounts } from './accounts.ts';
 const FLUSH_MS = 10_000;
 const SWEEP_MS = 3_600_000;
 
-/** Starts the periodic jobs: writing when keys were used, and deleting expired rows. */
+/** Starts the periodic jobs: writing if keys were used, and deleting expired rows. */
 export function startAccountMaintenance(app: FastifyInstance, accounts: Accounts): void {
   const every = (ms: number, what: string, work: () => Promise<unknown>) =>
     setInterval(() => work().catch((error) => app.log.warn({ err: error }, `${what} failed`)), ms).unref();

@@ -3,13 +3,13 @@ import { FieldError } from './field-error.ts';
 
 const CHARACTERS_MAX = 100;
 
-/** A name that people see, normalized; '' for none. Throws a `FieldError` when it is invalid. */
+/** A name that people see, normalized; '' for none. Throws a `FieldError` if it is invalid. */
 export function displayName(given: string, charactersMax = CHARACTERS_MAX): string {
   const name = given.normalize('NFKC').trim().replace(/ +/g, ' ');
   if ([...name].length > charactersMax) {
     throw new FieldError('name', `Use at most ${charactersMax} characters.`);
   }
-  // Hidden characters change the display of the surrounding text, or make a name look like another one or empty.
+  // Hidden characters change the display of the surrounding text, or make a name look empty or like another name.
   if (hasHidden(name)) throw new FieldError('name', 'Use only letters, digits, spaces and punctuation.');
   return name;
 }

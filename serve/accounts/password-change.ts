@@ -7,7 +7,7 @@ import { unlinkWallets } from './wallets.ts';
 
 interface PasswordChange {
   readonly keepWallets?: boolean;
-  /** Checked again under the lock of the account: a link also ends when the email changes. */
+  /** Checked again under the lock of the account: a link also ends if the email changes. */
   readonly isStillValid?: (current: User) => boolean;
 }
 

@@ -57,7 +57,7 @@ export async function isPasswordOf(stored: string, password: string): Promise<bo
   return timingSafeEqual(given, expected) && PHC.test(stored);
 }
 
-/** Why a new password is refused; null when it is accepted. */
+/** Why a new password is refused; null if it is accepted. */
 export function passwordFault(password: string, username: string): string | null {
   if ([...password].length < PASSWORD_CHARACTERS_MIN)
     return `Use at least ${PASSWORD_CHARACTERS_MIN} characters; several words make a good password.`;

@@ -106,7 +106,7 @@ export class Seal {
     return Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url');
   }
 
-  /** Throws when the text was changed, or was encrypted with another key or for another row. */
+  /** Throws if the text was changed, or was encrypted with another key or for another row. */
   decrypt(encrypted: string, context: string): string {
     const bytes = Buffer.from(encrypted, 'base64url');
     const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, 12), {

@@ -86,7 +86,7 @@ function markSeen(accounts: Accounts, { id }: Session, now: number): Promise<voi
 }
 
 /**
- * Starts a session with a new secret and ends the session of the browser, against session fixation. `amr` says how the
+ * Starts a session with a new secret and ends the session of the browser, against session fixation. `amr` lists how the
  * user has signed in.
  */
 export async function startSession(

@@ -62,7 +62,7 @@ export const identityBounds = {
    * was locked or application blocked; 0 = checked at each request.
    */
   KEY_CACHE_SECONDS: 5,
-  /** Invalid keys, tokens and sessions per address and minute; above it invalid ones get 429; 0 = no limit. */
+  /** Invalid keys, tokens and sessions per address and minute; above it an invalid credential gets 429; 0 = no limit. */
   FAILED_KEYS_PER_MINUTE: 300,
   /** Requests to /oauth per address and minute; above it the limit applies per account of a valid token or session; 0 = no limit. */
   OAUTH_PER_MINUTE: 1200,

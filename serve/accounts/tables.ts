@@ -13,11 +13,11 @@ export const users = storedTable({
     email: 'String',
     /** When the person, or an operator for them, confirmed the email; 0 = never. */
     email_confirmed_ms: 'Int64',
-    /** Argon2id in the PHC form; '' when the account has no password. */
+    /** Argon2id in the PHC form; '' if the account has no password. */
     password_hash: 'String',
     /** Tokens of the password grant that are older than this are refused. */
     password_changed_ms: 'Int64',
-    /** Encrypted; '' when two-factor authentication is off. */
+    /** Encrypted; '' if two-factor authentication is off. */
     totp_secret: 'String',
     /** Time step of the last accepted code, so that no code is accepted twice. */
     totp_step: 'UInt64',
@@ -41,7 +41,7 @@ export const sessions = storedTable({
   columns: {
     user_id: 'String',
     epoch: 'UInt64',
-    /** What the session awaits before it is valid: '' or `two-factor`. */
+    /** The step that is left until the session is valid: `two-factor`, or '' if there is none. */
     awaits: 'LowCardinality(String)',
     created_ms: 'Int64',
     seen_ms: 'Int64',
@@ -59,7 +59,7 @@ export const wallets = storedTable({
   name: 'wallets',
   doc: 'Polkadot accounts that sign in as a user. The id is the account id, 32 bytes as 0x hex.',
   columns: {
-    /** '' when it was unlinked. */
+    /** '' if it was unlinked. */
     user_id: 'String',
     /** The address as the wallet sent it. */
     address: 'String',
@@ -157,7 +157,7 @@ export const signingKeys = storedTable({
     /** JWK as JSON, encrypted. */
     private_jwk: 'String',
     created_ms: 'Int64',
-    /** A scheduled replacement signs a day after its creation, when clients have fetched it; other keys sign at once. */
+    /** A scheduled replacement signs a day after its creation, if clients have fetched it; other keys sign at once. */
     signs_from_ms: 'Int64',
   },
 });

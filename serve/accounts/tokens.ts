@@ -24,7 +24,7 @@ export interface Token {
 const PREFIX_LENGTH = 4;
 const LOCATOR_LENGTH = 22;
 export const SECRET_LENGTH = 43;
-/** The secret of a refresh token is the part of its family, then its own part. */
+/** The secret of a refresh token has two parts: see `refreshParts`. */
 const LENGTHS: Record<TokenKind, number> = {
   access: SECRET_LENGTH,
   refresh: 2 * SECRET_LENGTH,
@@ -56,7 +56,7 @@ export function readToken(text: string): Token | null {
   return isValid ? { kind, id, secret } : null;
 }
 
-/** The two parts of a refresh token's secret: the one that its family shares, and its own. */
+/** The two parts of a refresh token's secret: the part that all refresh tokens of its grant share, and its own part. */
 export const refreshParts = ({ secret }: Token): { readonly family: string; readonly own: string } => ({
   family: secret.slice(0, SECRET_LENGTH),
   own: secret.slice(SECRET_LENGTH),

@@ -12,7 +12,7 @@ const STEP_SECONDS = 30;
 const WINDOW = 1;
 const RECOVERY_CODES = 10;
 const RECOVERY_LENGTH = 20;
-/** The start of a code is stored in clear and finds its hash, so that a check costs one slow hash. 80 bits stay secret. */
+/** The start of a code is stored in clear: it finds the hash to check, so a check computes one slow hash. 80 bits stay secret. */
 const RECOVERY_LOCATOR_LENGTH = 4;
 
 const totpOf = (secret: string, username: string) =>
@@ -31,7 +31,7 @@ export const totpUri = (secret: string, username: string): string => totpOf(secr
 
 /**
  * Enables two-factor authentication and returns the recovery codes, of which only hashes are stored. Throws a
- * `FieldError`, also when the sessions of the user have ended since the user was read.
+ * `FieldError`, also if the sessions of the user have ended since the user was read.
  */
 export async function enableTwoFactor(
   accounts: Accounts,
@@ -63,7 +63,7 @@ export async function disableTwoFactor(accounts: Accounts, id: string): Promise<
   if (changed !== null) await accounts.mails.notify(changed, 'two-factor-disabled');
 }
 
-/** Replaces all recovery codes. Throws a `FieldError` when the sessions of the user have ended since the user was read. */
+/** Replaces all recovery codes. Throws a `FieldError` if the sessions of the user have ended since the user was read. */
 export async function regenerateRecoveryCodes(
   accounts: Accounts,
   { id, session_epoch }: User,

@@ -2,7 +2,7 @@ import { type Sql, sql } from '../../infra/sql.ts';
 import { type RecordContext, Records } from '../stored-records/records.ts';
 import { type User, users } from './tables.ts';
 
-/** Accounts. Deleted ones are not found, except by `withDeleted`. */
+/** Records of accounts. Only `withDeleted` finds deleted accounts. */
 export class UserRecords extends Records<User> {
   /** Includes deleted accounts, whose names stay taken until all their data is removed. */
   readonly withDeleted: Records<User>;

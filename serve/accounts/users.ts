@@ -92,7 +92,7 @@ async function findIn(records: Pick<Records<User>, 'find'>, login: string): Prom
   return user ?? null;
 }
 
-/** Checks a password; null when the login or the password is wrong, after the same time. */
+/** Checks a password; null if the login or the password is wrong, after the same time. */
 export async function userByPassword(
   accounts: Accounts,
   login: string,
@@ -103,7 +103,7 @@ export async function userByPassword(
   return user && isRight && user.locked_ms === 0 ? user : null;
 }
 
-/** Changes an account under its lock; null when there is none or `change` returns null. */
+/** Changes an account under its lock; null if there is none or `change` returns null. */
 export function changeUser(
   { users }: Accounts,
   id: string,
@@ -129,7 +129,7 @@ export async function recordSignIn(accounts: Accounts, { id }: User): Promise<vo
   }));
 }
 
-/** Only ASCII characters, so that no username looks like another one. */
+/** Only ASCII characters, so that no username looks like another. */
 function usernameOf(given: string): string {
   const username = given.trim().toLowerCase();
   if (!/^[a-z0-9](?:[a-z0-9._-]{0,37}[a-z0-9])$/.test(username)) {

@@ -7,8 +7,8 @@ const RESOLUTION_MS = 60_000;
 const CACHED_MAX = 100_000;
 
 /**
- * Records when keys and tokens were used, to the minute. Writes are buffered, so a killed process loses the last ones. A
- * failed write is repeated with the next one.
+ * Records if keys and tokens were used, to the minute. Writes are buffered, so a killed process loses the latest uses. A
+ * failed write is repeated with the next write.
  */
 export class Uses {
   readonly #store: Store;

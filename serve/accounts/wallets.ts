@@ -145,7 +145,7 @@ export function signUpByWallet(accounts: Accounts, { challenge }: WalletProof): 
   });
 }
 
-/** The user that a wallet is linked to; null when there is none. Records the use. */
+/** The user that a wallet is linked to; null if there is none. Records the use. */
 async function userOf(accounts: Accounts, challenge: Challenge): Promise<User | null> {
   const wallet = await accounts.wallets.get(challenge.accountId);
   const user = wallet && wallet.user_id !== '' ? await accounts.users.get(wallet.user_id) : null;
@@ -180,7 +180,7 @@ export async function linkWallet(
       throw new WalletError('The wallet is linked to another account. Unlink it there first.');
     }
     await saveWallet(accounts, challenge, user.id, accounts.clock.now());
-    // Checked last: a new password may have unlinked all wallets before this one was linked.
+    // Checked last: a new password may have unlinked all wallets before this wallet was linked.
     if ((await accounts.users.get(user.id))?.session_epoch === user.session_epoch) return;
     await endLink(accounts, user, challenge.accountId);
     throw new WalletError('You were signed out meanwhile. Sign in and try again.');

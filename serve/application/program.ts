@@ -29,7 +29,7 @@ import { users, usersHelp } from './cli/commands/users.ts';
 import { EXIT, explainFailure } from './cli/failure.ts';
 import { wrapText } from './cli/format.ts';
 
-/** Every command, in the order of the help. A new one is a file under `commands/` and a name here. */
+/** Every command, in the order of the help. To add a command, add a file under `commands/` and its name here. */
 const COMMANDS: readonly CliCommand[] = [
   start,
   ingest,

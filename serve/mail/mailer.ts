@@ -68,7 +68,7 @@ export class Mailer {
     );
   }
 
-  /** Never throws. */
+  /** Sends a mail. Returns errors instead of throwing them. */
   async send(mail: Mail): Promise<MailResult> {
     if (this.#transport === null) return { status: 0, fault: NO_MAIL, isRefused: true };
     if (!MAIL_ADDRESS.test(mail.to)) return { status: 0, fault: NO_ADDRESS, isRefused: true };
@@ -115,7 +115,7 @@ interface SmtpError extends Error {
   readonly responseCode?: number;
 }
 
-/** Errors about the mail itself. Others, such as those of authentication or TLS, are about the settings. */
+/** Errors about the mail itself. Other errors, for example of authentication or TLS, are about the settings. */
 const ABOUT_MAIL: ReadonlySet<string | undefined> = new Set(['EENVELOPE', 'EMESSAGE']);
 
 function resultOf(error: SmtpError): MailResult {

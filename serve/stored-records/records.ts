@@ -112,7 +112,7 @@ export class Records<Row extends RecordColumns> {
 
   /**
    * Changes one row under its lock. `change` gets the newest row, or null if there is none. If it throws, nothing
-   * is written and the error is rethrown. The change is durable when the promise resolves.
+   * is written and the error is rethrown. The change is durable if the promise resolves.
    */
   async change<Result>(
     id: string,

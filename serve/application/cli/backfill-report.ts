@@ -15,7 +15,7 @@ interface ChainReport {
   readonly to: number | null;
   readonly blocks: number;
   readonly refused: number;
-  /** Heights of the range that are not stored, including skipped ones. */
+  /** Heights of the range that are not stored, including skipped heights. */
   readonly missing: number | null;
   readonly skipped: number;
   /** Calls that are stored as bytes, because the metadata do not describe them. */

@@ -51,7 +51,7 @@ export function watchForNewStore(directory: string): () => void {
 
 /**
  * Runs `work` with a client of the operations. Without `createsStore`, it fails if DATA_DIR contains no store: a command
- * that only reads would create an empty one in a wrong directory.
+ * that only reads would create an empty store in a wrong directory.
  */
 export async function withOperations<Result>(
   config: Config,

@@ -12,7 +12,7 @@ export interface Display {
 }
 
 export interface ProgressStep {
-  /** From 0 to 1; null when the total is unknown. */
+  /** From 0 to 1; null if the total is unknown. */
   readonly done: number | null;
   readonly words: string;
   /** Until the end of this stage; absent if unknown. */
@@ -21,7 +21,7 @@ export interface ProgressStep {
 
 export const LINE_EVERY_MS = 5000;
 const BAR_WIDTH = 24;
-/** A stage shows 100 % only when it is complete: work follows its last step. */
+/** A stage shows 100 % only if it is complete: work follows its last step. */
 const UNFINISHED_MAX = 0.99;
 
 /** A bar on a terminal, a line every few seconds in a log, nothing if `silent`. */

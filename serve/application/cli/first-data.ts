@@ -17,7 +17,7 @@ import { plural } from './format.ts';
 import { failureText, ingestInputs, loadInputs, showComputation } from './ingest-inputs.ts';
 import { findInputs } from './inputs.ts';
 
-/** Data that `start` loads into an empty store: recorded blocks, or these and a generated history. */
+/** Data that `start` loads into an empty store: recorded blocks, for `demo` also a generated history. */
 export type FirstData = 'sample' | 'demo';
 
 const SAMPLE = fileURLToPath(new URL('../../../ingest/sample', import.meta.url));
@@ -48,9 +48,9 @@ export async function loadSample({ runtime }: Pipeline, client: OperationClient,
 }
 
 export interface BackgroundLoad {
-  /** Resolves when the blocks are loaded. The store must not be closed before. */
+  /** Resolves if the blocks are loaded. The store must not be closed before. */
   readonly loaded: Promise<unknown>;
-  /** Resolves when every metric is computed too. */
+  /** Resolves if every metric is computed too. */
   readonly ready: Promise<void>;
 }
 

@@ -22,7 +22,7 @@ interface FollowContext {
   readonly say: (text: string) => void;
 }
 
-/** After this time without an answer, a chain with several sources continues with the next one. */
+/** After this time without an answer, a chain with several sources continues with the next source. */
 const AWAY_MS_MAX = 60_000;
 const RETRY_MS = 5_000;
 const RETRY_MS_MAX = 60_000;
@@ -52,7 +52,7 @@ export function keepFollowingSources(
         await followSources(sources, { ...context, stop: AbortSignal.any([stop.signal, attempt.signal]) });
         return;
       } catch (error) {
-        // The next attempt starts all chains again, so those that still run must stop.
+        // The next attempt starts all chains again, so chains that still run must stop.
         attempt.abort();
         if (!stop.signal.aborted) context.say(`following stopped, and starts again soon: ${reasonOf(error)}`);
         await pause(RETRY_MS_MAX, stop.signal);

@@ -17,7 +17,7 @@ export interface RunReport extends IngestReport {
   readonly failed_metrics: readonly FailedMetric[];
 }
 
-/** Loads all inputs and returns when every metric that depends on them is computed. */
+/** Loads all inputs and returns if every metric that depends on them is computed. */
 export async function ingestInputs(
   client: OperationClient,
   inputs: readonly Input[],

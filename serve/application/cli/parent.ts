@@ -1,6 +1,6 @@
 const POLL_MS = 500;
 
-/** Ends this process when npx ends. npx sends signals only to its shell, which does not forward them. */
+/** Ends this process if npx ends. npx sends signals only to its shell, which does not forward them. */
 export function endWithNpx(): void {
   if (process.env.npm_command !== 'exec') return;
   const parent = process.ppid;

@@ -26,12 +26,12 @@ export class ProcessStop {
     return this.#isRequested;
   }
 
-  /** Resolves when everything is closed after a request. */
+  /** Resolves if everything is closed after a request. */
   get ended(): Promise<void> {
     return this.#ended.promise;
   }
 
-  /** Adds a closer that runs before those added earlier. */
+  /** Adds a closer that runs before all earlier closers. */
   addFirst(close: () => Promise<unknown>): void {
     this.#closers.unshift(close);
   }

@@ -106,7 +106,7 @@ export async function exportRaw(options: RawExportOptions): Promise<RawExportRep
   return { tables: reports, rows, bytes };
 }
 
-/** The partitions of the store by chain and month. Omits those that may have lost rows to retention: their files stay. */
+/** The partitions of the store by chain and month. Omits partitions that may have lost rows to retention, so their files stay. */
 async function readMonths({ client, tables, chains, days }: RawExportOptions): Promise<StoredPartition[][]> {
   const places = await client.call('rawChains', { chains: [...chains], ...days });
   const months: StoredPartition[][] = [];

@@ -70,7 +70,7 @@ export const outputFailure = (error: unknown): ProductError =>
 /** Mode of a new file, less what the user's umask takes away. */
 const FILE_MODE = 0o666;
 
-/** Replaces the file only when it is complete. */
+/** Replaces the file only if it is complete. */
 async function save(rows: Readable, output: string): Promise<number> {
   const part = `${output}.part`;
   try {

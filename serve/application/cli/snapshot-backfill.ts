@@ -128,7 +128,7 @@ async function fill(
       if (failed_metrics === null) return stopped();
       [read, refused] = [read + feed.fetchedCount, refused + load.refused];
       const [fault] = feed.faults;
-      // The next node may have the snapshots that this one lacks.
+      // The next node may have the snapshots that this node lacks.
       if (!isLast && (fault || feed.skipped > 0)) continue;
       if (fault) throw fault.error;
       const seconds = Math.round(performance.now() - started) / 1000;

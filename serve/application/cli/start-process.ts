@@ -69,7 +69,7 @@ export async function startProcess(options: StartOptions): Promise<number> {
     const loadDemo = firstData === 'demo' ? await prepareDemo(pipeline, say) : null;
     const server = isServer ? await buildServer(pipeline) : null;
     if (server) stop.addFirst(() => server.close());
-    // Only distributed processes can lack the role `serve`, and these have an operator server.
+    // Only a distributed process can lack the role `serve`, and every distributed process has an operator server.
     const { app, url } = server ? await listen(server, serverAddress(config)) : (operator as Listening);
     stop.log = app.log;
     health.markStarted();
@@ -140,7 +140,10 @@ function inBackground(what: string, load: (signal: AbortSignal) => BackgroundLoa
   });
 }
 
-/** Waits for the end of the process. It fails if another version migrates the store; restarted, it waits for its schema. */
+/**
+ * Waits for the end of the process. If another version migrates the store, the exit code is a failure, so that a supervisor
+ * restarts the process, which then waits for its schema.
+ */
 async function exitCodeOf({ schema }: Pipeline, stop: ProcessStop): Promise<number> {
   let exitCode: number = EXIT.ok;
   void schema.replaced.then(() => {

@@ -42,7 +42,7 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   const readers = new Readers({ ...runtime, limiters, settings: config, authenticate });
   const { clock } = runtime;
   const store = readers.shared;
-  // Concurrent requests share one reading, which takes many statements.
+  // Concurrent requests share one call, since it takes many statements.
   const status = memoizeFor(0, () => readStatus({ store, clock }, aggregator));
   const coverage = memoizeFor(0, () => readCoverage(store, registry));
   const cached = { clock, versions: aggregator, settings: config, cacheMetrics: processMetrics.answers };

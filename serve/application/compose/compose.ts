@@ -51,15 +51,15 @@ export interface Pipeline {
   readonly schema: StoredSchema;
   /** Waits for the needed services, applies the schema and starts the roles. */
   start(): Promise<void>;
-  /** Publishes one source to the log. Resolves when every line is durable; loading follows. */
+  /** Publishes one source to the log. Resolves if every line is durable; loading follows. */
   ingest(source: Readable, options: IngestOptions): Promise<IngestSummary>;
-  /** Publishes several sources. Small ones are loaded together. */
+  /** Publishes several sources. Small sources are loaded together. */
   ingestAll(sources: OpenSources, options: RunOptions): Promise<IngestSummary>;
-  /** Resolves when all lines that were published before are in the raw tables. */
+  /** Resolves if all lines that were published before are in the raw tables. */
   waitUntilLoaded(signal?: AbortSignal): Promise<void>;
   /** All changes of raw rows up to the returned number are stored. */
   loadedUpTo(): Promise<bigint>;
-  /** Resolves when all lines that were published before are loaded and computed. Throws if a metric fails. */
+  /** Resolves if all lines that were published before are loaded and computed. Throws if a metric fails. */
   waitUntilComputed(): Promise<void>;
   /** Like `waitUntilComputed`, but returns the failed metrics. */
   settled(): Promise<readonly FailedMetric[]>;

@@ -62,7 +62,7 @@ const isTemporary = (error: unknown): error is ProductError =>
 
 /**
  * Migrates the schema of the store, and waits for migrations of other versions. During a rolling upgrade two versions share
- * a store and the log, but only one writes raw and metric tables: before a migration, the writers of the other version end.
+ * a store and the log, but only one version writes raw and metric tables: before a migration, the writers of the other version end.
  */
 export class StoredSchema {
   readonly #runtime: Runtime;
@@ -90,12 +90,12 @@ export class StoredSchema {
     this.#waits = waits;
   }
 
-  /** Resolves when another version migrates the store. This process must not write any more. */
+  /** Resolves if another version migrates the store. This process must not write any more. */
   get replaced(): Promise<void> {
     return this.#replaced.promise;
   }
 
-  /** Resolves when the store has a usable schema. With MIGRATE_ON_START it migrates the store. Calls `onWait` before it waits. */
+  /** Resolves if the store has a usable schema. With MIGRATE_ON_START it migrates the store. Calls `onWait` before it waits. */
   async open(onWait: () => void = () => undefined): Promise<void> {
     const logger = openLogger(this.#config);
     let logged = '';

@@ -5,7 +5,7 @@ import type { MailSettings } from '../../mail/settings.ts';
 
 const CHECK = 'mail';
 
-/** Checks whether mails of accounts and of the pager can be sent, without sending one. */
+/** Checks whether mails of accounts and of the pager can be sent. Sends no mail. */
 export async function checkMail(settings: MailSettings): Promise<Finding> {
   let mailer: Mailer;
   try {

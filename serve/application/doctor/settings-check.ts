@@ -168,7 +168,7 @@ const isLoopback = (host: string) => host === 'localhost' || host === '::1' || /
 /** Names that no public server has. */
 const PRIVATE_NAME = /^[^.]*$|\.(localhost|local|internal|lan|home\.arpa|svc|test|invalid)$/;
 
-/** Whether a name or an address is one of the public internet. */
+/** Whether a name or an address belongs to the public internet. */
 function isPublicHost(host: string): boolean {
   const bare = host.replace(/^\[(.*)\]$/, '$1');
   return isIP(bare) === 0 ? bare !== '' && !PRIVATE_NAME.test(bare) : isPublicAddress(bare);

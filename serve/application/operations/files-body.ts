@@ -16,7 +16,7 @@ function lengthOf(bytes: number): Buffer {
   return head;
 }
 
-/** Opens each file when it is written. */
+/** Opens each file if it is written. */
 export async function* packFiles(files: Iterable<OpenSource>): AsyncGenerator<Buffer> {
   for (const { name, bytes } of files) {
     const text = Buffer.from(name);
@@ -31,7 +31,7 @@ export async function* packFiles(files: Iterable<OpenSource>): AsyncGenerator<Bu
   }
 }
 
-/** The files of a body, one after the other. Requesting the next file skips the rest of the current one. */
+/** The files of a body, one after the other. Requesting the next file skips the rest of the current file. */
 export async function* unpackFiles(body: Readable): AsyncGenerator<OpenSource> {
   const bytes = new Bytes(body);
   try {

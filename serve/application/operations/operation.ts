@@ -10,7 +10,7 @@ export interface CallContext<Progress> {
   /** Files of a caller in this process. Another process sends them in the body. */
   readonly files?: Iterable<OpenSource> | undefined;
   readonly onProgress: (step: Progress) => void;
-  /** Aborted when the caller hangs up. */
+  /** Aborted if the caller hangs up. */
   readonly signal: AbortSignal;
 }
 

@@ -80,7 +80,7 @@ export const operations = {
       }),
   }),
 
-  /** Heights of a range that are not stored, gaps between stored ones first. */
+  /** Heights of a range that are not stored; first those in gaps between stored heights. */
   missingHeights: operation()({
     input: z.object({
       chain: z.string(),
@@ -167,7 +167,7 @@ export const operations = {
       }),
   }),
 
-  /** Resolves when all data that were ingested before are computed. Returns the failed metrics. */
+  /** Resolves if all data that were ingested before are computed. Returns the failed metrics. */
   waitUntilComputed: operation<ComputeProgress>()({
     input: NOTHING,
     run: async (pipeline, _input, { onProgress }) => ({

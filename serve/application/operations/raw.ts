@@ -66,7 +66,7 @@ export const rawOperations = {
   /**
    * One Parquet file per day with the rows of a table and chain; an empty file means a day without rows. The answer contains
    * the first of the requested days, as many as fit into one statement: call again for the others. Throws `input_missing` if
-   * retention may have deleted rows, since an export must not replace a complete file by an incomplete one.
+   * retention may have deleted rows, since an export must not replace a complete file by an incomplete file.
    */
   rawRows: operation()({
     isStream: true,

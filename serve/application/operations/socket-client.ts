@@ -21,7 +21,7 @@ export class SocketClient implements OperationClient {
     this.#socket = socket;
   }
 
-  /** Null when no server answers for the directory. */
+  /** Null if no server answers for the directory. */
   static async connect(directory: string): Promise<SocketClient | null> {
     const socket = await findSocket(directory);
     return socket === null ? null : new SocketClient(directory, socket);

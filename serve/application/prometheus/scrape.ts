@@ -33,7 +33,7 @@ export interface ScrapeSources extends ProcessSources {
   readonly metrics: readonly Metric[];
 }
 
-/** Gauges of prom-client with the suffix of counters. */
+/** Gauges of prom-client that have the suffix of counters, `_total`. They are not exported. */
 const MISNAMED = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',

@@ -42,7 +42,7 @@ async function sendMail(
   mail: WaitingMail,
 ): Promise<number | undefined> {
   const origin = publicUrl(app, accounts.settings);
-  // An error of the store is retried like one of the mail server.
+  // Errors of the store are retried like errors of the mail server.
   const { fault, isRefused } = await attempt(accounts, mail, origin).catch((error) => ({
     fault: reasonOf(error),
     isRefused: false,

@@ -71,7 +71,7 @@ export async function updateApplication(
   await changeOwn(accounts, owner, id, (application) => ({ ...application, ...fields }));
 }
 
-/** Replaces the client secret and invalidates the old one; null for a public application. */
+/** Replaces the client secret, and invalidates the old secret; null for a public application. */
 export async function renewSecret(accounts: Accounts, owner: User, id: string): Promise<string | null> {
   const secret = SECRET_PREFIX + newSecret();
   const changed = await changeOwn(accounts, owner, id, (application) =>

@@ -10,12 +10,12 @@ import { optional } from './parameters.ts';
 
 interface Credentials {
   readonly id: string;
-  /** '' when none was sent. */
+  /** '' if none was sent. */
   readonly secret: string;
 }
 
 /**
- * Authenticates the client (RFC 6749 §2.3): by HTTP Basic, by the body, or by its id alone when it is public. Throws
+ * Authenticates the client (RFC 6749 §2.3): by HTTP Basic, by the body, or by its id alone if it is public. Throws
  * `invalid_client` otherwise. A failure consumes nothing: some clients try one method after the other.
  */
 export async function authenticateClient(
@@ -30,7 +30,7 @@ export async function authenticateClient(
   return application;
 }
 
-/** Like `authenticateClient`, but null when the request names no client. */
+/** Like `authenticateClient`, but null if the request names no client. */
 export async function optionalClient(
   accounts: Accounts,
   request: FastifyRequest,

@@ -9,8 +9,8 @@ const SERVICES: Readonly<Record<string, GitAccess>> = {
 
 /**
  * The access that a request of the Git protocol needs; null for any other request. The proxy and Git parse the address again,
- * so only the exact forms of Git clients are accepted. Ambiguous addresses, such as those with an encoded slash, a dot segment
- * or a fragment, are refused. The method is checked if the proxy sends it.
+ * so only the exact forms of Git clients are accepted. Ambiguous addresses are refused, for example with an encoded slash, a dot
+ * segment or a fragment. The method is checked if the proxy sends it.
  */
 export function gitAccessOf(uri: string, method: string | undefined): GitAccess | null {
   if (uri.length > URI_CHARACTERS_MAX) return null;

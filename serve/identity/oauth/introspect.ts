@@ -9,8 +9,8 @@ import { neverStored } from './errors.ts';
 import { bodyParameters, required } from './parameters.ts';
 
 /**
- * RFC 7662: a confidential application queries one of its own tokens, or one for an API of another server, which has to
- * compare `aud` with its own URI. The response to any other token is `{active: false}`.
+ * RFC 7662: a confidential application asks about a token of its own, or about an access token for an API of another
+ * server. Such an API has to compare `aud` with its own URI. The response to any other token is `{active: false}`.
  */
 export function serveIntrospect(app: FastifyInstance, accounts: Accounts, issuer: () => string): void {
   app.post('/oauth/introspect', async (request, reply) => {
@@ -52,7 +52,7 @@ export function serveIntrospect(app: FastifyInstance, accounts: Accounts, issuer
 const isForOtherServer = ({ settings }: Accounts, grant: Grant | null): boolean =>
   grant?.access_resources.some((resource) => settings.OAUTH_RESOURCES.includes(resource)) ?? false;
 
-/** When the token expires; null when it is expired, revoked or not the newest of its grant. */
+/** When the token expires; null if it is expired, revoked or not the newest of its grant. */
 function activeUntil(grant: Grant, token: Token, now: number): number | null {
   if (grant.revoked_ms > 0) return null;
   if (token.kind === 'access' && isSecretOf(grant.access_hash, token.secret)) {

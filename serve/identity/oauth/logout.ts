@@ -75,7 +75,7 @@ export function serveLogout(pages: FastifyInstance, accounts: Accounts, issuer: 
 
 /**
  * Redirects a request that an application posts to the same request as a GET. Browsers send no session cookie with a form of
- * another site, but send it when they follow the redirect.
+ * another site, but send it if they follow the redirect.
  */
 export function serveLogoutForm(app: FastifyInstance): void {
   app.post(PATH, async (request, reply) => {

@@ -5,7 +5,7 @@ import type { Form } from '../../http/form.ts';
 import { missingParameter, OAuthError } from './errors.ts';
 import { optional } from './parameters.ts';
 
-/** The challenge of an authorization request (RFC 7636 §4.3); '' when a confidential client sends none. */
+/** The challenge of an authorization request (RFC 7636 §4.3); '' if a confidential client sends none. */
 export function readChallenge(form: Form, application: Application): string {
   const challenge = optional(form, 'code_challenge');
   const method = optional(form, 'code_challenge_method');

@@ -10,7 +10,7 @@ const IGNORED = 'offline_access';
 
 /**
  * Parses a space-separated list of scopes and removes duplicates. Throws `invalid_scope` with the names of scopes that are
- * not `allowed`; `source` describes the allowed ones in that error.
+ * not `allowed`; `source` describes the allowed scopes in that error.
  */
 export function readScopes(list: string, allowed: readonly string[], source: string): Scope[] {
   const names = [...new Set(list.split(' ').filter((name) => name !== '' && name !== IGNORED))];

@@ -6,8 +6,8 @@ import type { Scope } from '../../accounts/scopes.ts';
 const API_SCOPES: readonly Scope[] = ['api', 'read_user'];
 
 /**
- * RFC 9728: the metadata of our API, from which a client learns where to get tokens for it. Also served without the
- * path of the resource: clients try that address if no response of the API named the other one.
+ * RFC 9728: the metadata of our API, from which a client learns where to get tokens for it. Also served at
+ * the address without the path of the resource: clients try it if no response of the API named the full address.
  */
 export function serveResourceMetadata(app: FastifyInstance, issuer: () => string): void {
   for (const path of [`${RESOURCE_METADATA_PATH}/api`, RESOURCE_METADATA_PATH]) {

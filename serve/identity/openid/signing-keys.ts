@@ -31,7 +31,7 @@ const PUBLISHED_BEFORE_MS = DAY_MS;
 const PUBLISHED_AFTER_MS = 7 * DAY_MS;
 
 /**
- * The keys that sign ID tokens. The first reader that finds no key, or one that soon stops signing, creates the next, so no
+ * The keys that sign ID tokens. The first reader that finds no key, or a key that soon stops signing, creates the next key, so no
  * timer is needed. Private keys are stored encrypted.
  */
 export class SigningKeys {
@@ -78,7 +78,7 @@ export class SigningKeys {
     return (await Promise.all(SIGNING_ALGS.map((alg) => this.#valid(alg)))).flat();
   }
 
-  /** Creates keys that sign immediately. The old ones stay published for PUBLISHED_AFTER_MS, unless they are revoked. */
+  /** Creates keys that sign immediately. The old keys stay published for PUBLISHED_AFTER_MS, unless they are revoked. */
   async rotate({ revoke }: { revoke: boolean }): Promise<void> {
     for (const alg of SIGNING_ALGS) {
       await this.#replace(alg, (now) => ({

@@ -97,7 +97,7 @@ function servePasswordChange(pages: FastifyInstance, accounts: Accounts): void {
     } catch (error) {
       return sendRefusal(accounts, reply, user, error);
     }
-    // The new password ended all sessions, so this browser gets a new one.
+    // The new password ended all sessions, so this browser gets a new session.
     const amr = (await request.signedIn())?.session.amr ?? [];
     await startSession(accounts, reply, changed.user, { amr });
     await rememberCaller(accounts, reply, changed.user);
@@ -108,7 +108,7 @@ function servePasswordChange(pages: FastifyInstance, accounts: Accounts): void {
 
 /**
  * A session alone must not be enough to take over an account: a change requires the password, or a verification code
- * when the account has no password, or a recent sign-in when it has neither.
+ * if the account has no password, or a recent sign-in when it has neither.
  */
 export async function reauthenticate(
   accounts: Accounts,
@@ -120,7 +120,7 @@ export async function reauthenticate(
   if (recentIsEnough && isRecent) return;
   const form = formOf(request);
   const account = user.username;
-  // The session has one budget of attempts.
+  // All attempts of a session share one budget.
   const session = await request.signedIn();
   const caller = { address: addressKey(request), device: session?.session.id ?? null };
   if (user.password_hash !== '') {

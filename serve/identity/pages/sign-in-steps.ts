@@ -14,7 +14,7 @@ interface AuthenticatedUser {
   readonly amr: Session['amr'];
 }
 
-/** Continues after the password or the wallet, with the second factor if the user has one. */
+/** Continues after the password or the wallet: with the second factor, if the user has enabled it. */
 export async function continueSignIn(
   accounts: Accounts,
   reply: FastifyReply,

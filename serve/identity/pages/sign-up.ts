@@ -14,7 +14,7 @@ import { formOf } from '../../pages/forms.ts';
 import { html } from '../../pages/html.ts';
 import { completeSignIn, nextPath } from './sign-in-steps.ts';
 
-/** Sign-up, when the operator has enabled it. */
+/** Sign-up, if the operator has enabled it. */
 export function serveSignUp(pages: FastifyInstance, accounts: Accounts): void {
   pages.get<{ Querystring: { next?: string } }>('/sign-up', async (request, reply) => {
     requireOpenSignUp(accounts);

@@ -130,7 +130,7 @@ function throwFault({ faults: [fault] }: ChainBackfill): void {
   if (fault) throw fault.error;
 }
 
-/** The chains of the file, or the one of the options. */
+/** The chains of the sources file, or the chain of the options. */
 async function sourcesOf(options: BackfillOptions, config: Config): Promise<Sources> {
   const { sources: file, from, to } = options;
   if (file !== undefined) {

@@ -84,7 +84,7 @@ Examples:
 
 type Say = (text: string) => void;
 
-/** Returns the function that follows, after it has validated the options, the file and, if there is only one, the service. */
+/** Returns the function that follows, after it has validated the options, the sources file and the service, if there is only one service. */
 async function followerOf(
   { sources: file, ...options }: FollowOptions,
   config: Config,

@@ -11,7 +11,7 @@ export type SendRequest = (request: Request) => Promise<Response>;
 
 /** With these statuses the server has not started to process the request. */
 const RETRIABLE: ReadonlySet<number> = new Set([429, 503]);
-/** Methods that change nothing, so the request may be sent again even if the first one arrived. */
+/** Methods that change nothing, so a request may be repeated even if the server received it. */
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 const FIRST_WAIT_MS = 500;
