@@ -13,7 +13,7 @@ export const pageQuery = {
 
 export const WHOLE_LIST_DOC = `Returns the whole list, or one page of it if the request has \`page\` or \`per_page\`. ${PAGINATION_DOC}`;
 
-/** Query of a list that is returned as a whole by default. */
+/** Query of a list that is returned in full by default. */
 export const wholeListQuery = z.object({
   page: pageQuery.page.unwrap().optional(),
   per_page: pageQuery.per_page.unwrap().optional(),

@@ -54,7 +54,7 @@ export class Channels {
     this.#tests = dependencies.limiters(limit);
   }
 
-  /** By name. */
+  /** Sorted by name. */
   list(projectId: string): Promise<NotificationChannel[]> {
     return this.#deps.records.find(
       sql`project_id = ${projectId} AND deleted_ms = 0`,

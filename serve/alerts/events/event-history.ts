@@ -32,7 +32,7 @@ interface StoredAlertChanges {
   readonly changes: readonly StoredAlertChange[];
   /** The next read continues after this position. */
   readonly position: number;
-  /** Whether a limit was reached, so more changes may be stored. */
+  /** True if a limit was reached, so more changes may be stored. */
   readonly isFull: boolean;
 }
 

@@ -9,7 +9,7 @@ import type { ProjectJobs } from './project-jobs.ts';
 /** A change of an alert that a target is notified of. */
 export interface Notification extends Omit<NotifiedChange, 'by'> {
   readonly attempts: number;
-  /** When it is due; 0 = now. */
+  /** Due time; 0 = now. */
   readonly next_ms: number;
   readonly version: number;
 }

@@ -13,7 +13,7 @@ const RESPONSE_BYTES_MAX = 64 * 1024;
 /** Bytes of a response that are returned. */
 const SHOWN_BYTES_MAX = 4 * 1024;
 
-/** The address leads into a private network, where members must not send requests. */
+/** Refuses an address in a private network, because members must not reach it through this server. */
 export class PrivateAddressError extends Error {
   constructor() {
     super('the address is private; set ALERT_PRIVATE_TARGETS=true to allow addresses of your own network');

@@ -50,7 +50,7 @@ interface RefusalsDependencies {
 export class Refusals {
   readonly #store: Store;
   readonly #clock: Clock;
-  /** By integration and code, since the last write. */
+  /** Counts since the last write, by integration and code. */
   #counts = new Map<string, CountedRefusal & { readonly integration: string }>();
   #timer: NodeJS.Timeout | undefined;
 

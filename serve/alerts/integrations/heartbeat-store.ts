@@ -15,7 +15,7 @@ export interface HeartbeatRow {
   readonly project: number;
   readonly integration: string;
   readonly beat: string;
-  /** As `name=value`. */
+  /** Labels of the Watchdog, as `name=value`. */
   readonly labels: readonly string[];
   readonly heard_ms: number;
   readonly watched_ms: number;

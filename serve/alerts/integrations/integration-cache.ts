@@ -47,7 +47,7 @@ export class IntegrationCache {
   readonly #webhooks: Records<Webhook>;
   #targets: ReadonlyMap<string, readonly CachedTarget[]> = new Map();
   #entries: ReadonlyMap<string, CachedIntegration> = new Map();
-  /** By the hash of a current or previous key. */
+  /** Integrations by the hashes of their current and previous keys. */
   #byKeyHash: ReadonlyMap<string, CachedIntegration> = new Map();
   #forwarding: ReadonlySet<string> = new Set();
   #names: ReadonlyMap<string, string> = new Map();

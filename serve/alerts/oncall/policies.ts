@@ -97,7 +97,7 @@ export class Policies {
     this.#countOpenPages = countOpenPages;
   }
 
-  /** By name. */
+  /** Sorted by name. */
   list(projectId: string): Promise<Policy[]> {
     return listPolicies(this.#records, projectId);
   }

@@ -1,7 +1,7 @@
 import { gapsIn, type ScheduleData, shiftsBetween } from './on-call.ts';
 import type { Span } from './time-intervals.ts';
 
-/** The spans that an edit adds to a user's shifts, and those that it removes. */
+/** The spans that an edit adds to a user's shifts, and the spans that it removes. */
 export interface PersonChange {
   /** '' for nobody: the gaps of the schedule. */
   readonly user: string;

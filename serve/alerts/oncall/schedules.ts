@@ -88,7 +88,7 @@ export class Schedules {
     this.#locks = locks;
   }
 
-  /** By name. */
+  /** Sorted by name. */
   list(projectId: string): Promise<OncallSchedule[]> {
     return this.#records.find(
       sql`project_id = ${projectId} AND deleted_ms = 0`,

@@ -7,7 +7,7 @@ interface SettingLabel {
 
 interface DestinationLabel {
   readonly label: string;
-  /** By the names of its settings. */
+  /** Labels of the settings, by name. */
   readonly settings: Readonly<Record<string, SettingLabel>>;
 }
 

@@ -118,7 +118,7 @@ export class LinkedPages {
     { alert, policy }: DueNotification,
   ): Promise<LinkDetails['acknowledged']> {
     const pages = await this.#deps.store.ofAlerts(project, [alert]);
-    const page = pages.find((one) => one.policy === policy && one.acknowledged_ms > 0);
+    const page = pages.find((other) => other.policy === policy && other.acknowledged_ms > 0);
     if (page === undefined) return null;
     const by = (await this.#deps.users.byId([page.acknowledged_by])).get(page.acknowledged_by);
     return { by: by?.name || (by?.username ?? ''), at: page.acknowledged_ms };

@@ -225,8 +225,8 @@ export class PageDeliveries {
     const ready = firsts.filter(({ next_ms }) => next_ms <= clock.now());
     if (ready.length === 0)
       return Math.max(0, Math.min(...firsts.map(({ next_ms }) => next_ms)) - clock.now());
-    for (const one of ready.slice(0, UNBUNDLED_PER_ROUND)) {
-      const againMs = await this.#send(destination, [one], lease);
+    for (const notification of ready.slice(0, UNBUNDLED_PER_ROUND)) {
+      const againMs = await this.#send(destination, [notification], lease);
       if (againMs > 0) return againMs;
       await new Promise((done) => setTimeout(done, UNBUNDLED_MS));
     }

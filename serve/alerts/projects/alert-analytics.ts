@@ -59,7 +59,7 @@ export class AlertAnalytics {
     return new AlertAnalytics({ store, pipeline: this.#pipeline });
   }
 
-  /** By UTC day on which the alerts were first seen; days without alerts are absent. */
+  /** Statistics by the UTC day on which the alerts were first seen; days without alerts are absent. */
   async byDay(project: number, range: TimeRange): Promise<AlertDay[]> {
     await this.#pipeline.waitUntilWritten();
     const columns = [

@@ -38,7 +38,7 @@ export interface AlertFilter {
   readonly environment?: string | undefined;
   readonly integration?: string | undefined;
   readonly host?: string | undefined;
-  /** As `name=value`. */
+  /** A label, as `name=value`. */
   readonly label?: string | undefined;
   /** Id of a user; `none` for alerts without an assignee. */
   readonly assignee?: string | undefined;

@@ -36,7 +36,7 @@ export class SavedFilters {
     this.#locks = locks;
   }
 
-  /** By name. */
+  /** Sorted by name. */
   list(owner: FilterOwner): Promise<SavedFilter[]> {
     return this.#records.find(
       sql`owner = ${keyOf(owner)} AND deleted_ms = 0`,

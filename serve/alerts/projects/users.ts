@@ -17,7 +17,7 @@ export class UserLookup {
   }
 
   /**
-   * By exact username, with or without an @ before it; null if there is none. Never by email:
+   * Finds a user by exact username, with or without an @ before it; null if there is none. Never by email:
    * an unconfirmed email may belong to somebody else.
    */
   async byUsername(username: string): Promise<User | null> {

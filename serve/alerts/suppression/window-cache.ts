@@ -37,7 +37,7 @@ const CACHED_MAX = 20_000;
 /** Limit of the search for the next change. */
 const SEARCH_MS = 2 * DAY_MS;
 
-/** The maintenance windows of projects, with an index of those that are on. */
+/** The maintenance windows of projects, with an index of the windows that are on. */
 export class WindowCache {
   readonly #projects: ProjectCache<ProjectWindows>;
 

@@ -50,7 +50,7 @@ export class Windows {
     this.#cache = new WindowCache(dependencies.keyValue, (projectId) => this.list(projectId));
   }
 
-  /** By name. */
+  /** Sorted by name. */
   async list(projectId: string): Promise<MaintenanceWindow[]> {
     const rows = await this.#deps.records.find(
       sql`project_id = ${projectId} AND deleted_ms = 0`,

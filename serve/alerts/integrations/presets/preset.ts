@@ -21,7 +21,7 @@ export interface Snippet {
 
 /** Rules for a common sender. An integration gets a copy, which members may change. */
 export interface Preset {
-  /** As it is stored and as the API writes it. */
+  /** Name in stored rows and in the API. */
   readonly name: string;
   readonly label: string;
   /** Name of the integration type that receives from this sender. */
