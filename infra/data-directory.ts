@@ -8,7 +8,7 @@ const OWN_NAMES =
   /^(store|log\.sqlite.*|spool|secrets\.key|control\.sock|backup\.part|restor(ed\.json|ing\.part)|lost\+found)$/;
 export const storePath = (directory: string): string => join(directory, 'store');
 export const logPath = (directory: string): string => join(directory, 'log.sqlite');
-/** Staged batches. */
+/** The directory of staged batches. */
 export const spoolPath = (directory: string): string => join(directory, 'spool');
 
 /** Whether a store was created in a directory, even one with empty tables. */

@@ -1,4 +1,4 @@
-// Days are of UTC; a text of one is YYYY-MM-DD.
+// Days are UTC days, written YYYY-MM-DD.
 
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 
 const TURN_MS = 10;
 
-/** Yields to the event loop during a long loop: about every 10 ms if each pass is short. */
+/** Yields to the event loop during a long loop, about every 10 ms if each iteration is short. */
 export class EventLoopYielder {
   #endMs = performance.now() + TURN_MS;
 

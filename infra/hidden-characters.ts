@@ -1,4 +1,4 @@
-/** Blanks without a Unicode property for it: the Braille blank and the musical null notehead. */
+/** Blank characters that no Unicode property marks as such: the Braille blank and the musical null notehead. */
 const BLANK = String.raw`\u2800\u{1d159}`;
 
 /**

@@ -1,6 +1,6 @@
 import { Counter } from 'prom-client';
 
-/** Errors that cannot change a result. A comment at each call says why. */
+/** Counts errors that cannot change a result. A comment at each call of `ignore` says why. */
 export const ignoredErrors = new Counter({
   name: 'chain_metrics_ignored_errors_total',
   help: 'Errors that were ignored because they cannot change any result, by place in the code.',
@@ -16,7 +16,7 @@ export function ignore<Value = undefined>(place: string, value?: Value): (error:
   };
 }
 
-/** Returns the promise. Its rejection does not count as unhandled before it is awaited. */
+/** Returns the promise, whose rejection then does not count as unhandled before the promise is awaited. */
 export function markHandled<Value>(promise: Promise<Value>): Promise<Value> {
   promise.catch(() => undefined);
   return promise;

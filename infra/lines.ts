@@ -3,7 +3,7 @@ import type { Pieces } from './ports.ts';
 const CHUNK_BYTES = 256 * 1024;
 const NEWLINE = Buffer.from('\n');
 
-/** Joins lines into few large buffers: a write costs the same for one line as for a thousand. */
+/** Joins lines into few large buffers, since a write of a thousand lines costs the same as a write of one. */
 export function* joinLines(lines: readonly Pieces[]): Generator<Buffer> {
   let pieces: Buffer[] = [];
   let bytes = 0;

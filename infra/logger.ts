@@ -17,8 +17,8 @@ function activeTrace(): object {
 }
 
 /**
- * Omits sent data, which may hold credentials: Node attaches the bytes of a malformed request, and the Redis client its
- * command. Omits the stack of a `ProductError`, since its code and detail identify it.
+ * Omits data that were sent, since they may contain credentials: Node attaches the bytes of a malformed request, and the
+ * Redis client attaches its command. Omits the stack of a `ProductError`, since its code and detail identify it.
  */
 function errorForLog(error: Error): object {
   const { rawPacket: _bytes, command: _command, ...rest } = pino.stdSerializers.err(error);

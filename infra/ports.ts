@@ -24,12 +24,12 @@ export interface Runtime {
   connect(needed: ReadonlySet<Service>, used?: ReadonlySet<Service>): Promise<void>;
   /** Opens the sequence of all processes; `newest` reads the highest number that is stored. */
   openSequence(newest: () => Promise<bigint>): Promise<Numbers>;
-  /** Takes a consistent view of all stored data. Throws `usage` in the distributed profile: its services have their own backups. */
+  /** Returns a consistent view of all stored data. Throws `usage` in the distributed profile. */
   freeze(): Promise<FrozenDirectory>;
   close(): Promise<void>;
 }
 
-/** A file of a frozen directory: its present path, and its path within a data directory. */
+/** A file of a frozen directory: its current path, and its path relative to the data directory. */
 interface FrozenFile {
   readonly from: string;
   readonly to: string;
@@ -60,7 +60,7 @@ export interface Damage {
 export interface DamageList {
   list(): readonly Damage[];
   add(found: Damage): void;
-  /** Checks the stored log and adds any damage. */
+  /** Checks the database of the stored topics and adds its damage to the list. */
   checkLog(): void;
 }
 
@@ -105,8 +105,8 @@ export interface Store {
   split(statement: Sql, by: Sql, format: Format, limits: StreamLimits): Promise<ReadonlyMap<string, Buffer>>;
   run(statement: Sql | string): Promise<void>;
   /**
-   * Inserts few rows into a table. They are durable when it returns. Throws `store_refused` when rows cannot be stored,
-   * `store_exhausted` when they are too large to be stored together.
+   * Inserts a small number of rows, which are durable when it returns. Throws `store_refused` if the store cannot store
+   * them, and `store_exhausted` if they are too large for one statement.
    */
   insert(table: Table, rows: readonly Record<string, unknown>[]): Promise<void>;
   /** Inserts rows that are JSON lines already: as one text, or each as its bytes without the line end. */
@@ -132,7 +132,10 @@ export interface StagedBatch {
    * size may be the cause of the failure. A retry needs a newer sequence.
    */
   commit(firstSequence: bigint): Promise<void>;
-  /** Deletes the batch, after each of its lines was inserted or stored as a dead letter. */
+  /**
+   * Deletes the batch. Call it once each line was inserted or refused. The dead letters may be stored later, since the log
+   * acknowledges the messages only after that.
+   */
   discard(): Promise<void>;
   /** Moves an unreadable batch aside: it counts as damage, and `unfinished` no longer returns it. */
   setAside(): Promise<void>;
@@ -206,8 +209,9 @@ export interface Log {
   publish(topic: string, messages: readonly Message[]): Promise<void>;
   /**
    * Delivers each acknowledged message at least once: an offset is committed when the ack of its batch is durable. Batches
-   * of one key arrive in order. The next batch may arrive once the handler returns, before earlier ones are durable. A
-   * batch that did not become durable is redelivered: by Kafka after a backoff, by the embedded log to the next process.
+   * of one key arrive in order. The next batch may arrive once the handler returns, before earlier ones are durable. If a
+   * batch does not become durable, Kafka redelivers it after a backoff, and the embedded log redelivers the messages of a
+   * stored topic to the next process. Other messages of the embedded log are not redelivered: their `publish` rejects.
    */
   consume(
     topic: string,
@@ -221,9 +225,9 @@ export interface Log {
   waitUntilConsumed(topic: string, group: string, signal?: AbortSignal): Promise<void>;
   /** Bytes of the largest message. */
   readonly messageBytesMax: number;
-  /** Writes refused messages to the dead letter topic and returns their offsets; null for those it does not store. */
+  /** Writes refused messages to the dead letter topic. Returns the offset of each, or null if the topic does not store it. */
   deadLetter(topic: string, messages: readonly DeadLetterMessage[]): Promise<(string | null)[]>;
-  /** Values of dead letters by their offsets; null for those that are no longer stored. */
+  /** Reads the values of dead letters at these offsets; null for a message that is no longer stored. */
   readDeadLetters(topic: string, offsets: readonly string[]): Promise<(Buffer | null)[]>;
   /** Lag of all groups of the deployment, including groups without a running member. */
   lag(): Promise<Lag[]>;
@@ -234,7 +238,7 @@ export interface Log {
 
 /** Jobs of a queue start in the order in which they were added. */
 export interface Job<Data> {
-  /** A job replaces a waiting one of the same id. One that is added while the same id runs is run afterwards. */
+  /** A job replaces a waiting job with the same id. If a job with this id is running, the new one runs after it. */
   readonly id: string;
   readonly data: Data;
 }
@@ -249,7 +253,7 @@ export type JobHandler<Data> = (data: Data) => Promise<void> | Promise<number | 
 
 export interface Queue {
   add<Data>(queue: string, job: Job<Data>): Promise<void>;
-  /** If the handler returns milliseconds, the job runs again after them, unless it was added meanwhile. */
+  /** If the handler returns a number of milliseconds, the job runs again after that time, unless it was added meanwhile. */
   process<Data>(queue: string, concurrency: number, handler: JobHandler<Data>): Promise<void>;
   /** Resolves when no job waits or runs. */
   idle(queue: string): Promise<void>;
@@ -258,12 +262,15 @@ export interface Queue {
   close(): Promise<void>;
 }
 
-/** Locks, counters and caches. All operations are atomic, and all of it can be rebuilt from the store. */
+/**
+ * Locks, counters and caches. All operations are atomic. A loss of all contents is harmless: caches are filled again from
+ * the store, and counters begin at 0.
+ */
 export interface KeyValue {
   get(key: string): Promise<string | null>;
   /** Returns false when `onlyIfAbsent` is set and the key exists. */
   set(key: string, value: string, options?: { ttlMs?: number; onlyIfAbsent?: boolean }): Promise<boolean>;
-  /** Reads and deletes a value; of concurrent callers one gets it. */
+  /** Reads and deletes a value; only one of several concurrent callers gets it. */
   take(key: string): Promise<string | null>;
   /** Deletes a value, a counter or a group. */
   delete(key: string): Promise<void>;
@@ -276,7 +283,7 @@ export interface KeyValue {
    * below `atLeast`. Null when the key has no value: the caller sets the first number and calls again.
    */
   reserve(key: string, size: number, atLeast: bigint): Promise<bigint | null>;
-  /** Joins a group until `ttlMs` are over, or renews the membership; false when `membersMax` others are in it. 0 = no limit. */
+  /** Joins a group for `ttlMs`, or renews the membership; false if the group has `membersMax` other members. 0: no limit. */
   join(group: string, member: string, ttlMs: number, membersMax?: number): Promise<boolean>;
   /** Prolongs a membership; false when it has expired or the group was deleted. */
   prolong(group: string, member: string, ttlMs: number): Promise<boolean>;

@@ -7,14 +7,14 @@ export interface Table extends NamedTable {
   readonly orderBy: readonly string[];
   /** Partition key expression. */
   readonly partitionBy?: string;
-  /** Further clauses beside the columns, such as skip indexes. */
+  /** Clauses of the column list that are not columns, such as skip indexes. */
   readonly indexes: readonly string[];
   /** Settings of this table, beside those of all tables. */
   readonly settings: readonly string[];
   /** TTL expression, after which a row is deleted. */
   readonly ttl?: string;
   readonly doc: string;
-  /** Text of the computation of a derived table: when it changes, the table is created again. */
+  /** Text of the computation of a derived table. If it changes, the table is recreated. */
   readonly recipe?: string;
 }
 
@@ -39,7 +39,7 @@ export function table<const C extends Record<string, string>>(definition: {
   return { indexes: [], settings: [], ...definition };
 }
 
-/** A landing table: it stores no rows, and materialized views process what is inserted into it. */
+/** A landing table stores no rows; materialized views process the inserted rows. */
 export function landingTable<const C extends Record<string, string>>(definition: {
   name: string;
   doc: string;
@@ -48,7 +48,7 @@ export function landingTable<const C extends Record<string, string>>(definition:
   return { ...definition, engine: 'Null', orderBy: [], indexes: [], settings: [] };
 }
 
-/** A materialized view: it transforms the rows that are inserted into `from` into rows of `to`. */
+/** A materialized view transforms rows that are inserted into `from` into rows of `to`. */
 export function view(name: string, from: NamedTable, to: Table, select: Sql): View {
   return { name, from, to, select };
 }

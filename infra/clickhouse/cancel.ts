@@ -8,8 +8,8 @@ const WAIT_MS_MAX = 1000;
 
 /**
  * Runs a query and cancels it when the signal is aborted. Neither chDB nor a closed connection to ClickHouse ends a
- * query, so it is found by its name and killed through another connection; again until it has ended, since it may not
- * have begun. Its connection is free when this rejects with the reason of the signal.
+ * query, so another connection kills the query by its name. It repeats the KILL until the query has ended, since the
+ * query may not have begun. Then the function rejects with the reason of the signal, and the connection is free.
  */
 export async function cancellable<T>(
   signal: AbortSignal | undefined,

@@ -1,9 +1,9 @@
 const RENAME = /^\s*RENAME TABLE\s/i;
-/** Replicated by the tables themselves. ON CLUSTER could run them on a replica that does not have the rows yet. */
+/** Statements that replicated tables replicate themselves. ON CLUSTER could reach a replica that lacks the rows. */
 const OF_PARTITION = /^\s*ALTER TABLE\s+\S+\s+(?:REPLACE|DROP)\s+PARTITION\s/i;
 
 /**
- * Rewrites DDL for a cluster: it runs ON CLUSTER, and MergeTree engines become replicated ones. Other statements are
+ * Rewrites DDL for a cluster: adds ON CLUSTER, and replaces MergeTree engines with replicated ones. Other statements are
  * returned unchanged, since replicas exchange rows themselves.
  */
 export function onCluster(statement: string, cluster: string): string {

@@ -1,6 +1,6 @@
 import { DATABASE } from '../sql.ts';
 
-/** Matches the database name before a table or in a condition; also literals, quoted names and comments, to skip them. */
+/** Matches the database name before a table or in a condition, and text to skip: literals, quoted names, comments. */
 const TOKENS = new RegExp(
   [
     `\\bdatabase = '${DATABASE}'`,

@@ -1,6 +1,6 @@
 import { ProductError, reasonOf, unwritable } from '../errors.ts';
 
-/** Error types of ClickHouse that blame the data, not the server, its memory or its disk. */
+/** Error types of ClickHouse that the data cause, not the server, its memory or its disk. */
 const DATA_ERRORS = new Set([
   'CANNOT_PARSE_TEXT', 'CANNOT_PARSE_ESCAPE_SEQUENCE', 'CANNOT_PARSE_QUOTED_STRING', 'CANNOT_PARSE_INPUT_ASSERTION_FAILED',
   'CANNOT_PARSE_NUMBER', 'CANNOT_PARSE_BOOL', 'INCORRECT_DATA', 'CANNOT_READ_ALL_DATA', 'TYPE_MISMATCH',
@@ -9,7 +9,7 @@ const DATA_ERRORS = new Set([
   'DUPLICATE_COLUMN', 'FUNCTION_THROW_IF_VALUE_IS_NON_ZERO', 'NUMBER_OF_COLUMNS_DOESNT_MATCH', 'TOO_DEEP_RECURSION', 'TOO_LARGE_ARRAY_SIZE',
 ]); // biome-ignore format: a list of names
 
-/** Error types that blame the server, its disk, rights or load: the write has to be retried later. */
+/** Error types that the server causes: its disk, rights or load. The write must be retried later. */
 const SERVER_ERRORS = new Set([
   'ABORTED', 'ACCESS_DENIED', 'ALL_CONNECTION_TRIES_FAILED', 'ALL_REPLICAS_LOST', 'AUTHENTICATION_FAILED',
   'CANNOT_CREATE_DIRECTORY', 'CANNOT_FSYNC', 'CANNOT_OPEN_FILE', 'CANNOT_SCHEDULE_TASK', 'CANNOT_WRITE_TO_FILE_DESCRIPTOR',
@@ -33,13 +33,13 @@ export function loadError(error: unknown): ProductError {
     return new ProductError('store_refused', 'the engine cannot read it as a block', reason);
   }
   const isOfServer = type === undefined || SERVER_ERRORS.has(type) || /No space left/i.test(reason);
-  // The memory limit of all statements together says nothing about this one.
+  // The common memory limit of all statements was reached, so this statement need not be the cause.
   const isOfAll = type === 'MEMORY_LIMIT_EXCEEDED' && !/query memory limit|for query/i.test(reason);
   if (isOfServer || isOfAll) return storeError(error);
   return new ProductError('store_exhausted', `the engine cannot load it (${type})`, reason);
 }
 
-/** Error types of a statement that needs more than the server has: a smaller one may succeed. */
+/** Error types of a statement that needs too much memory or too many rows. A smaller statement may succeed. */
 const SIZE_ERRORS = new Set([
   'MEMORY_LIMIT_EXCEEDED', 'CANNOT_ALLOCATE_MEMORY', 'LIMIT_EXCEEDED', 'TOO_MANY_BYTES', 'TOO_MANY_ROWS',
   'ARGUMENT_OUT_OF_BOUND',
@@ -60,7 +60,7 @@ export function insertError(error: unknown): ProductError {
   return storeError(error);
 }
 
-/** A network error; it has no error type of ClickHouse. */
+/** Whether an error comes from the network, not from ClickHouse. */
 const isConnectionError = (error: unknown): boolean =>
   /^(ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)/.test(
     String((error as { code?: unknown }).code),

@@ -2,12 +2,12 @@ import type { Store } from '../ports.ts';
 import { DATABASE } from '../sql.ts';
 
 /**
- * Changes tables whose rows cannot be computed again. Uses plain SQL, since the table definitions change later, and must be
- * idempotent, since it runs again after a kill.
+ * Changes tables whose rows cannot be computed again. A migration is plain SQL, since later versions change the table
+ * definitions. It must be idempotent, since it runs again after a kill.
  */
 export type Migration = (store: Store) => Promise<void>;
 
-/** Oldest first: number n leads from version n to n + 1. Append only: there is no way back. */
+/** The migrations, oldest first; the n-th one migrates version n to n + 1. Only append to this list. */
 export const MIGRATIONS: readonly Migration[] = [
   (store) =>
     store.run(
@@ -30,5 +30,5 @@ export const MIGRATIONS: readonly Migration[] = [
     ),
 ];
 
-/** Version of the tables that cannot be computed again. A store of a newer version is refused. */
+/** Version of the tables whose rows cannot be computed again. A store with a newer version is refused. */
 export const SCHEMA_VERSION = MIGRATIONS.length + 1;

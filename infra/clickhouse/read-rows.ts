@@ -7,7 +7,7 @@ export async function readRows<Row>(client: ClickHouseClient, query: string): Pr
   return result.json<Row>();
 }
 
-/** The result in a format; the caller puts the settings of the format into the statement. */
+/** Returns the result of a query in a format. The caller adds the settings of the format to the statement. */
 export async function readBytes(client: ClickHouseClient, query: string, format: Format): Promise<Buffer> {
   return readAll((await client.exec({ query: `${query} FORMAT ${FORMATS[format].name}` })).stream);
 }

@@ -4,8 +4,8 @@ import { createTable, dropTable, type Table } from '../table.ts';
 import { liveColumns } from './live-columns.ts';
 
 /**
- * Recreates a table with its current definition and copies the rows that cannot be computed again. Until then the old
- * table has the suffix `_replaced`, so that the next start continues after a kill.
+ * Recreates a table with its current definition and copies the rows that cannot be computed again. During the
+ * copy the old table has the suffix `_replaced`, so that the next start continues after a kill.
  */
 export async function recreateTable(
   store: Store,

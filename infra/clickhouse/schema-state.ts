@@ -8,17 +8,18 @@ import { compareSchema, fingerprint, meta, newerStoreError, readMeta, type Schem
 /** Rows of `meta` that record the schema of a store. */
 const WANTED = 'schema';
 const APPLIED = 'schema_applied';
-const wantedOnce = (identity: string) => `schema ${identity}`;
+/** Key of a schema that the store has, had or was being migrated to. */
+const announcedKey = (identity: string) => `schema ${identity}`;
 
 /**
  * How the schema of a store compares with that of this process:
  * - `current`: they are the same;
- * - `due`: the store has none or one that this process does not know, or a migration to this one was interrupted;
+ * - `due`: the store never had the schema of this process, or the migration to it was interrupted;
  * - `replaced`: the store had this schema once, and another version has migrated it since.
  */
 export type SchemaState = 'current' | 'due' | 'replaced';
 
-/** A fingerprint of all definitions and of `more`: everything else that changes rows. */
+/** A fingerprint of all definitions and of `more`, which contains everything else that changes rows. */
 export function identityOf(schema: Schema, more: object): string {
   const tables = [...schema.tables, ...schema.derived].map((one) => `${createTable(one)}${one.recipe ?? ''}`);
   const texts = [...tables, ...schema.views.map(createView), JSON.stringify(more), String(SCHEMA_VERSION)];
@@ -31,7 +32,7 @@ export async function readSchemaState(store: Store, schema: Schema, identity: st
   if (state === 'none') return 'due';
   if (state === 'newer') throw newerStoreError(version);
   const known = await readMeta(store);
-  if (known.get(WANTED) !== identity) return known.has(wantedOnce(identity)) ? 'replaced' : 'due';
+  if (known.get(WANTED) !== identity) return known.has(announcedKey(identity)) ? 'replaced' : 'due';
   return state === 'current' && known.get(APPLIED) === identity ? 'current' : 'due';
 }
 
@@ -47,7 +48,7 @@ export async function readWantedSchema(store: Store): Promise<string | undefined
 /** Identities of all schemas that a store has had. */
 export async function readAnnouncedSchemas(store: Store): Promise<string[]> {
   const known = await readMeta(store);
-  const prefix = wantedOnce('');
+  const prefix = announcedKey('');
   return [...known.keys()].filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
 }
 
@@ -59,7 +60,7 @@ export async function announceSchema(
 ): Promise<void> {
   await store.run(createTable(meta, tableSettings));
   await store.insert(meta, [
-    { name: wantedOnce(identity), value: '' },
+    { name: announcedKey(identity), value: '' },
     { name: WANTED, value: identity },
   ]);
 }

@@ -17,28 +17,28 @@ import { recreateTable } from './recreate-table.ts';
 
 export const meta = table({
   name: 'meta',
-  doc: 'Facts about the store itself.',
+  doc: 'Key and value pairs about the store itself, such as the version of its schema.',
   columns: { name: 'String', value: 'String', at: "DateTime64(3, 'UTC') DEFAULT now64(3)" },
   engine: 'ReplacingMergeTree(at)',
   orderBy: ['name'],
 });
 
 export interface Schema {
-  /** Landing tables, and tables of state: a new definition of these needs a migration. */
+  /** Landing tables and tables of state. A changed table of state needs a migration. */
   readonly tables: readonly Table[];
   readonly views: readonly View[];
-  /** Tables whose rows can be computed again: they are dropped and created when their definition changes. */
+  /** Tables whose rows can be computed again. They are dropped and recreated if their definition changes. */
   readonly derived: readonly Table[];
-  /** The condition of the rows of a derived table that cannot be computed again; null if all can. */
+  /** A condition that selects the rows of a derived table that cannot be computed again; null if there are none. */
   readonly irreplaceable?: (store: Store, table: Table) => Promise<Sql | null>;
-  /** Called when a derived table was dropped, so that its rows are computed again. */
+  /** Called after a derived table was dropped; schedules the computation of its rows. */
   readonly forget?: (store: Store, table: Table) => Promise<void>;
 }
 
 interface SchemaOptions {
   /** Settings of every table. */
   readonly tableSettings?: readonly string[];
-  /** Whether the tables are on a cluster: this server cannot tell what a new replica lacks. */
+  /** Whether the tables are on a cluster. If so, all tables are created, since a new replica may lack some. */
   readonly isCluster?: boolean;
   readonly migrations?: readonly Migration[];
 }
@@ -46,8 +46,8 @@ interface SchemaOptions {
 const VERSION = 'schema_version';
 
 /**
- * Migrates the store to the declared schema. It is idempotent, and creates only missing tables; on a cluster all, since
- * this server cannot tell what a new replica lacks.
+ * Migrates the store to the declared schema. Idempotent. On a cluster it runs CREATE for all tables, since a new replica may
+ * lack some; otherwise only for missing ones.
  */
 export async function applySchema(
   store: Store,
@@ -70,7 +70,7 @@ export async function applySchema(
   }
   const live = await liveColumns(store);
   const create = async (statements: readonly string[]) => {
-    // A cluster runs DDL one by one anyway. A single server mostly waits for the disk.
+    // A cluster runs DDL one by one. A single server mostly waits for the disk, so its DDL runs concurrently.
     if (isCluster) for (const statement of statements) await store.run(statement);
     else await Promise.all(statements.map((statement) => store.run(statement)));
   };
@@ -91,7 +91,7 @@ async function migrate(
   known: ReadonlyMap<string, string>,
   migrations: readonly Migration[],
 ): Promise<void> {
-  // Each is recorded before the next one, so that a kill repeats at most one of them.
+  // Records each migration before the next one starts, so that after a kill at most one runs again.
   for (let version = versionOf(known, migrations); version <= migrations.length; version++) {
     await migrations[version - 1]?.(store);
     await record(store, [[VERSION, String(version + 1)]]);
@@ -112,7 +112,7 @@ export const newerStoreError = (stored: number, present = SCHEMA_VERSION) =>
     `the store was written by a newer version (schema ${stored}, this one knows ${present}); start that version`,
   );
 
-/** Drops views and derived tables that are no longer declared: an old view would keep filling its table. */
+/** Drops views and derived tables that are no longer declared, since an old view would still fill its table. */
 async function dropUndeclared(
   store: Store,
   known: ReadonlyMap<string, string>,
@@ -121,7 +121,7 @@ async function dropUndeclared(
   const isDropped = ([fact, value]: readonly [string, string]) =>
     value !== DROPPED && !facts.has(fact) && /^(view|table) /.test(fact);
   const undeclared = [...known].filter(isDropped).map(([fact]) => fact);
-  // Views first: one that reads a dropped table would fail each insert.
+  // Views first, since a view that reads a dropped table would fail each insert.
   for (const fact of undeclared.sort().reverse())
     await drop(store, { name: fact.slice(fact.indexOf(' ') + 1) });
   await record(
@@ -165,14 +165,14 @@ const drop = (store: Store, table: NamedTable) => store.run(dropTable(table));
 
 /** How a store compares with the schema of this process. */
 interface SchemaComparison {
-  /** `none`: there are no tables yet; `due`: a migration has something to do. */
+  /** `none`: there are no tables yet; `newer`: a newer version wrote the store; `due`: a migration is needed. */
   readonly state: 'none' | 'newer' | 'due' | 'current';
   readonly version: number;
-  /** Tables and views that a migration creates, again or for the first time. */
+  /** Tables and views that a migration would create or recreate. */
   readonly changes: readonly string[];
 }
 
-/** Compares and changes nothing. */
+/** Compares the schema without changing anything. */
 export async function compareSchema(store: Pick<Store, 'rows'>, schema: Schema): Promise<SchemaComparison> {
   const live = await liveColumns(store);
   if (!live.has(meta.name)) return { state: 'none', version: 0, changes: [] };

@@ -3,7 +3,7 @@ import { DATABASE, type NamedTable } from '../sql.ts';
 
 // Formats and settings of the statements of both stores.
 
-/** ClickHouse refuses a lone surrogate, and any text may contain one. */
+/** For `JSON.stringify`: replaces lone surrogates, which ClickHouse refuses and any text may contain. */
 const wellFormed = (_key: string, value: unknown) =>
   typeof value === 'string' ? value.toWellFormed() : value;
 
@@ -19,10 +19,10 @@ const READ_SETTINGS = [
 const STREAM_SETTINGS = [...READ_SETTINGS, 'max_bytes_before_external_sort=268435456'];
 
 /**
- * Parses a Sidecar block by the column types; nested values without a type stay text. Plan optimization is off: every batch
- * plans the materialized views again, and they do not gain from it. Parallel parsing is off, since it costs a tenth more
- * processor time. Two threads make the rows: those of events take as long as all others, and the other processors decode
- * the next batch.
+ * Settings of a load. The engine parses a Sidecar block by the column types; nested values without a type stay text. Plan
+ * optimization is off: every batch plans the materialized views again, and their plans do not improve. Parallel parsing is
+ * off, since it costs a tenth more processor time. Two threads make the rows, since those of events take
+ * as long as all others together. The other processors decode the next batch.
  */
 export const LOAD_SETTINGS = [
   'input_format_json_read_objects_as_strings=1',
@@ -43,9 +43,9 @@ export const LOAD_SETTINGS = [
 export const FORMATS: Record<Format, { name: string; settings: string[] }> = {
   JSON: { name: 'JSONEachRow', settings: ['output_format_json_array_of_rows=1'] },
   NDJSON: { name: 'JSONEachRow', settings: [] },
-  // An unknown value is an empty field, so that readers infer the type of the others; an empty text is `""`.
+  // A null is an empty field, so that programs infer the type of the column from the other values. An empty text is `""`.
   CSV: { name: 'CSVWithNames', settings: ["format_csv_null_representation=''"] },
-  // A row group is held in memory until it is complete, and those of several threads at once.
+  // Each thread keeps a row group in memory until it is complete.
   Parquet: { name: 'Parquet', settings: ['output_format_parquet_row_group_size_bytes=33554432'] },
   Arrow: { name: 'ArrowStream', settings: [] },
 };
@@ -72,7 +72,7 @@ const INSERT_SETTINGS = [
 export const jsonLines = (rows: readonly Readonly<Record<string, unknown>>[]): string =>
   rows.map((row) => `${jsonLine(row)}\n`).join('');
 
-/** `JSON.stringify` escapes a lone surrogate, which is rare: only such rows are serialized twice. */
+/** Serializes a row. Only a row with a lone surrogate, which `JSON.stringify` escapes, is serialized twice. */
 export function jsonLine(row: Readonly<Record<string, unknown>>): string {
   const line = JSON.stringify(row);
   return line.includes('\\ud') ? JSON.stringify(row, wellFormed) : line;
@@ -82,8 +82,8 @@ export function jsonLine(row: Readonly<Record<string, unknown>>): string {
 export const PROBE_SECONDS = 10;
 
 /**
- * A query with low priority waits after each block of rows while other reader queries run, but at most this long, so that
- * it always ends.
+ * Longest time that a query with low priority waits after each block of rows while other reader queries run. The limit
+ * makes sure that it ends.
  */
 const WAIT_FOR_OTHERS_MS = 100;
 const FIRST = ['priority=1'];

@@ -1,17 +1,17 @@
 import type { Store } from '../ports.ts';
 import { DATABASE, type NamedTable, raw, sql } from '../sql.ts';
 
-/** A partition of a table; `all` is the only one of a table that has none. */
+/** A partition of a table. A table without partitions has one, called `all`. */
 export interface StoredPartition {
   readonly table: string;
   readonly partition: string;
-  /** A hash of its active parts: the rows are unchanged while it is unchanged. */
+  /** A hash of the active parts. While it is unchanged, so are the rows. */
   readonly parts: string;
-  /** Includes versions of rows that a later merge will drop. */
+  /** Number of rows, including versions that a later merge will drop. */
   readonly rows: number;
 }
 
-/** Hashes paths, since a recreated table has parts of the same names in another path. */
+/** Hashes paths, not names: the parts of a recreated table have the same names in another directory. */
 const partsHash = raw('toString(groupBitXor(cityHash64(path)))');
 
 /** Call it before reading the tables: the rows are then at least as new as the parts. */

@@ -17,7 +17,7 @@ export const secretFileSetting = (name: string): string => `${name}_FILE`;
 
 const SECRET_BYTES_MAX = 64 * 1024;
 
-/** Reads settings from the environment; a wrong value is one line that names the setting and what it accepts. */
+/** Reads settings from the environment. The error of a wrong value is one line with the setting and the valid values. */
 export function readSettings<Shape extends z.ZodRawShape>(
   settings: z.ZodObject<Shape>,
   env: Environment,

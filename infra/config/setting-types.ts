@@ -24,7 +24,7 @@ const DAYS_MAX = 36_500;
 const range = (min: number, max: number) =>
   max === Number.MAX_SAFE_INTEGER ? `of ${min} or more` : `from ${min} to ${max}`;
 
-/** `true` or `false`. */
+/** A setting that is `true` or `false`. */
 export const booleanSetting = (fallback: 'true' | 'false') =>
   z
     .enum(['true', 'false'])

@@ -1,24 +1,24 @@
 import { ProductError } from '../errors.ts';
 
 export interface AdmissionLimits {
-  /** Concurrent work. One caller gets at most half of it. */
+  /** Limit of concurrent work. One caller gets at most half of it. */
   readonly runningMax: number;
-  /** Waiting work. One caller gets at most a quarter of it. */
+  /** Limit of waiting work. One caller gets at most a quarter of it. */
   readonly waitingMax: number;
   readonly waitMsMax: number;
 }
 
-/** Callers that share work; the first one requested it. Callers join and leave, so it is iterated again at each decision. */
+/** Callers that share work; the first one requested it. Each decision iterates it again, since callers join and leave. */
 export type Callers = Iterable<string>;
 
 /** The caller of work that all callers share; it runs before all others. */
 export const EVERYBODY = 'everybody';
 
-/** A slot of running work, which counts for one of its callers. */
+/** A slot of running work. It counts for one of the callers that share the work. */
 interface Slot {
   readonly caller: string;
   readonly isHeavy: boolean;
-  /** True for heavy callers, and for all but the first concurrent work of a caller. */
+  /** True if the caller is heavy or has other running work. */
   readonly isLowPriority: boolean;
 }
 
@@ -33,7 +33,7 @@ interface Next {
   readonly caller: string;
 }
 
-/** Half-life of a caller's usage. Above HEAVY_MS a caller is heavy: sustained use of about a fifth of one slot. */
+/** Half-life of a caller's usage. A caller with more than HEAVY_MS is heavy: it keeps using about a fifth of one slot. */
 const HALF_LIFE_MS = 15_000;
 const HEAVY_MS = 4000;
 /** Callers with less usage are removed. */
@@ -54,7 +54,7 @@ export class Admission {
   readonly #running = new Map<string, number>();
   /** In order of arrival. */
   readonly #waiting = new Set<Waiting>();
-  /** Number of waiting works by the caller that requested them. */
+  /** Number of waiting requests by caller. */
   readonly #waitingOf = new Map<string, number>();
   /** Decaying usage by caller, in milliseconds. */
   readonly #used = new Map<string, number>();
@@ -72,7 +72,7 @@ export class Admission {
     return this.#waiting.size;
   }
 
-  /** Runs work once it has a slot; `isLowPriority` tells it to yield to others. */
+  /** Runs work once it has a slot. Work with `isLowPriority` must yield to other work. */
   async run<T>(
     callers: Callers,
     signal: AbortSignal,
@@ -122,7 +122,7 @@ export class Admission {
     );
   }
 
-  /** The caller that has used the least of those that may run. */
+  /** Of the callers that may run, the one with the least usage. */
   #bestOf(callers: Callers): string | undefined {
     let [least, best]: [number, string | undefined] = [Number.POSITIVE_INFINITY, undefined];
     for (const caller of callers) {

@@ -1,14 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 
 interface BatcherOptions<Item> {
-  /** Sums that a batch does not exceed, unless its first item alone does. */
+  /** Limits of sums over the items of a batch. An item that alone exceeds a limit becomes a batch of its own. */
   readonly limits?: readonly { readonly max: number; readonly of: (item: Item) => number }[];
-  /** How long an item that arrived during a batch waits for more items. The shortest time of all items applies. */
+  /** Time that an item waits for more items if it arrived during a batch. The shortest time of all items applies. */
   readonly lingerMs?: (item: Item) => number;
-  /** Time that a batch may take. */
+  /** Time limit of a batch. */
   readonly deadline?: {
     readonly ms: number;
-    /** Called when a batch is late. Its callers, and later ones until it ends, get this error. */
+    /** Called when a batch is late. All callers get the error until the batch ends. */
     readonly onLate: () => Error;
   };
 }
@@ -60,7 +60,7 @@ export class Batcher<Item, Result = void> {
     return this.#running === undefined;
   }
 
-  /** Writes what waits without lingering; resolves when nothing is under way. */
+  /** Writes waiting items at once; resolves when no batch is being written. */
   async drain(): Promise<void> {
     this.#isDraining = true;
     this.#linger?.end();
@@ -70,7 +70,7 @@ export class Batcher<Item, Result = void> {
 
   async #run(): Promise<void> {
     for (;;) {
-      // Items of the same turn of the event loop get into the same batch.
+      // Collects the items that are added in this turn of the event loop.
       await setImmediate();
       const batch = this.#take();
       if (batch.length > 0) await this.#writeBatch(batch);

@@ -1,11 +1,11 @@
 import { ProductError, reasonOf } from '../errors.ts';
 
-/** Time after a failure in which no call is tried. */
+/** Time after a failure during which all calls fail at once. */
 const REST_MS = 500;
 
 /**
- * A circuit breaker for a service. After a call without an answer all calls fail at once; after REST_MS one call at a time
- * tries again. So callers do not queue up behind a dead service.
+ * A circuit breaker for a service. After a call without an answer all calls fail at once, so callers do not queue up
+ * behind a dead service. After REST_MS one call at a time tries again.
  */
 export class CircuitBreaker {
   readonly #service: string;

@@ -1,6 +1,6 @@
 /** Time between two runs. */
 const INTERVAL_MS = 3_600_000;
-/** A short command ends before the first run. */
+/** Time before the first run, so that a short command ends without one. */
 const FIRST_RUN_MS = 60_000;
 
 /**

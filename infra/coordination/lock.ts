@@ -9,15 +9,15 @@ export class Mutex {
 
   run<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#last.then(work);
-    // The caller gets the error; the next in the queue begins all the same.
+    // The caller gets the error; the next work starts even after a failure.
     this.#last = result.catch(() => undefined);
     return result;
   }
 }
 
 /**
- * A membership of a group that is prolonged until it is released. It expires when its process dies. It is lost when
- * the process was stalled for longer than the lease or `keyValue` was emptied; the holder then repeats its work.
+ * A membership of a group that is prolonged until it is released. It expires if its process dies. It is lost if the process
+ * stalls for longer than the lease, or if `keyValue` is emptied; then the holder must repeat its work.
  */
 export class Lease {
   readonly #keyValue: KeyValue;
@@ -32,11 +32,11 @@ export class Lease {
     this.#key = key;
     this.#member = member;
     this.#ttlMs = ttlMs;
-    // While `keyValue` is away the lease may still be valid: `isHeld` and `release` find out.
+    // An error is no loss: the lease may still be valid. `isHeld` and `release` check it.
     this.#timer = setInterval(() => void this.#prolong().catch(ignore('lease.prolong')), ttlMs / 4).unref();
   }
 
-  /** Joins the group; null when it has `membersMax` members already. 0 means no limit. */
+  /** Joins the group; null if it already has `membersMax` members. 0: no limit. */
   static async acquire(
     keyValue: KeyValue,
     key: string,
@@ -48,19 +48,19 @@ export class Lease {
     return isMember ? new Lease(keyValue, key, member, ttlMs) : null;
   }
 
-  /** Prolongs the lease; false when it is lost, or so old by now that a write might meet the next holder. */
+  /** Prolongs the lease; false if it is lost, or so old that the next holder may start before the caller has written. */
   async isHeld(): Promise<boolean> {
     const started = performance.now();
     await this.#prolong();
     return !this.#isLost && performance.now() - started < this.#ttlMs / 2;
   }
 
-  /** Throws when the lease is lost. Call it right before a durable write. */
+  /** Throws if the lease is lost. Call it directly before a durable write. */
   async ensure(): Promise<void> {
     if (!(await this.isHeld())) throw new Error(`the lock ${this.#key} was lost before its work was done`);
   }
 
-  /** Leaves the group; false when the lease was lost before. One that cannot be released expires, and counts as lost. */
+  /** Leaves the group; false if the lease was lost before. A lease that cannot be released expires and counts as lost. */
   async release(): Promise<boolean> {
     clearInterval(this.#timer);
     const left = this.#keyValue.leave(this.#key, this.#member);
@@ -73,15 +73,15 @@ export class Lease {
 }
 
 interface LockOptions {
-  /** Time after which the lock of a process that died is free. */
+  /** Time until the lock of a dead process expires. */
   readonly ttlMs: number;
-  /** Time after which a process no longer waits for a lock of another process. */
+  /** Longest time to wait for a lock of another process. */
   readonly waitMsMax?: number;
 }
 
 const POLL_MS_MAX = 25;
 
-/** Locks by name: in the order of the calls within a process, and one at a time over all processes. */
+/** Locks by name. One holder at a time over all processes; within a process in the order of the calls. */
 export class Locks {
   readonly #keyValue: KeyValue;
   readonly #options: Required<LockOptions>;
@@ -92,7 +92,7 @@ export class Locks {
     this.#options = { waitMsMax: Number.POSITIVE_INFINITY, ...options };
   }
 
-  /** Runs work under a lock. The work calls `ensure` or `isHeld` of its lease to notice that the lock was lost. */
+  /** Runs work under a lock. The work must call `ensure` or `isHeld` of its lease to detect a lost lock. */
   async run<T>(name: string, work: (lease: Lease) => Promise<T>): Promise<T> {
     const queue = this.#queues.get(name) ?? { mutex: new Mutex(), users: 0 };
     this.#queues.set(name, queue);
@@ -104,7 +104,7 @@ export class Locks {
     }
   }
 
-  /** Runs work under a lock that is free now; null when it is held. */
+  /** Runs work if the lock is free; returns null otherwise. */
   async tryRun<T>(name: string, work: (lease: Lease) => Promise<T>): Promise<T | null> {
     const lease = await Lease.acquire(this.#keyValue, `locks/${name}`, this.#options.ttlMs, 1);
     return lease && this.#runUnder(lease, work);

@@ -29,7 +29,7 @@ export class ReadWriteLock {
     while (this.#isHeld) await this.#alone;
     this.#isHeld = true;
     const held = this.#holdFor(work, waitMsMax);
-    // The caller gets the error; the next one that waits begins all the same.
+    // The caller gets the error; the next work starts even after a failure.
     this.#alone = held.catch(() => undefined);
     return held;
   }

@@ -5,14 +5,14 @@ interface RetryOptions {
   /** Wait before the second attempt; it doubles with each further one up to `waitMsMax`. */
   readonly waitMs: number;
   readonly waitMsMax: number;
-  /** Time after which a failure is thrown; without it only `isFinal` and `signal` end the attempts. */
+  /** Time after which a failure is thrown. Absent: only `isFinal` and `signal` end the attempts. */
   readonly secondsMax?: number;
   /** Whether another attempt cannot succeed. */
   readonly isFinal?: (error: unknown) => boolean;
   readonly signal?: AbortSignal;
 }
 
-/** Wraps errors of attempts: p-retry does not retry after a TypeError, but a TypeError of the work must be retried. */
+/** Wraps the error of an attempt, since p-retry would not retry after a TypeError. */
 class AttemptError extends Error {}
 
 /** Repeats work until it succeeds; throws its last error, or the reason of the signal. */

@@ -6,12 +6,12 @@ export const LINE_BITS = 20n;
 /** The lowest number of a time in milliseconds. */
 export const sequenceAt = (ms: number): bigint => BigInt(ms) << LINE_BITS;
 
-/** When a number was allocated, in milliseconds since the epoch. */
+/** The time at which a number was allocated, in milliseconds since the epoch. */
 export const timeOfSequence = (sequence: bigint): number => Number(sequence >> LINE_BITS);
 
 /**
- * Allocates increasing numbers, which give the order of what was read or computed. The milliseconds are in the upper
- * bits, so that the numbers also increase over restarts. They never decrease, even when the clock does.
+ * Allocates increasing numbers, which order reads and computations. The upper bits are milliseconds, so the numbers also
+ * increase across restarts. They never decrease, even if the clock does.
  */
 export class Sequence implements Numbers {
   readonly #clock: Clock;
@@ -32,14 +32,14 @@ export class Sequence implements Numbers {
 const KEY = 'sequence';
 
 /**
- * One sequence for many processes, which `keyValue` holds. When `keyValue` was emptied, the first caller continues
- * above the newest number in the store.
+ * One sequence for many processes, stored in `keyValue`. After `keyValue` was emptied, the first caller continues above
+ * the newest number in the store.
  */
 export class SharedSequence implements Numbers {
   readonly #keyValue: KeyValue;
   readonly #clock: Clock;
   readonly #newest: () => Promise<bigint>;
-  /** Above all numbers that were allocated to this process. */
+  /** Greater than all numbers that were allocated to this process. */
   #next = 0n;
 
   constructor(keyValue: KeyValue, clock: Clock, newest: () => Promise<bigint>) {

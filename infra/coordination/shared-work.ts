@@ -1,6 +1,6 @@
 /** One call that waits for the shared work. */
 interface Sharer {
-  /** Aborted when the call no longer waits. */
+  /** Aborted if the call stops waiting. */
   readonly signal: AbortSignal;
 }
 
@@ -13,8 +13,8 @@ interface Shared<T, S> {
 }
 
 /**
- * Concurrent calls with one key share one execution. It is aborted when the last of them leaves, and can read which calls
- * wait for it.
+ * Concurrent calls with the same key share one execution. The execution is aborted when the last call stops waiting. It can
+ * list the waiting calls.
  */
 export class SharedWork<T, S extends Sharer = Sharer> {
   readonly #running = new Map<string, Shared<T, S>>();

@@ -1,7 +1,7 @@
 /** Header of a truncated record; its value is the reason. */
 export const CUT_HEADER = 'x-cut';
 
-/** Bytes that are kept of a truncated record. */
+/** Bytes of a truncated record that are kept. */
 const KEPT_BYTES = 64 * 1024;
 /** Allowance for the parts of a record other than its value. */
 const RECORD_OVERHEAD_BYTES = 64 * 1024;
@@ -14,14 +14,14 @@ interface RecordLimits {
 }
 
 /**
- * Parses the records of a Kafka batch while it is decompressed: each is a length and a body. A record beyond the limits is
- * truncated, with its offset and the reason in a header, so that it can be reported and the next records can be read.
+ * Parses the records of a Kafka batch while it is decompressed; a record is a length and a body. A record beyond the limits
+ * is truncated and gets the reason in a header. It keeps its offset, so that it can be reported and later ones can be read.
  */
 export class BatchRecords {
   readonly #limits: RecordLimits;
   readonly #kept: Buffer[] = [];
   #keptBytes = 0;
-  /** Bytes of a length that is not complete yet. */
+  /** The bytes so far of a length that is not complete yet. */
   #lengthBytes: number[] = [];
   #record: { readonly length: number; readonly cut: string | null; seen: number } | null = null;
   #body: Buffer[] = [];
@@ -87,7 +87,7 @@ export class BatchRecords {
   }
 }
 
-/** Builds a record from the beginning of one: the available part of its value, and no key. */
+/** Builds a record from the beginning of another: with the available part of its value, without its key. */
 function cutRecord(beginning: Buffer, reason: string): Buffer {
   // Attributes, time, offset, key, value, headers.
   const time = readVarint(beginning, 1);

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { constants, createZstdDecompress, zstdCompress, zstdDecompress } from 'node:zlib';
 import { BatchRecords } from './batch-records.ts';
 
-// Batches are compressed whole: brokers limit the compressed size, not the decompressed one.
+// Kafka compresses whole batches. Brokers limit the compressed size, so this file limits the decompressed one.
 
 export interface DecompressionLimits {
   /** Limit of one message. */
@@ -17,11 +17,11 @@ export interface FetchedBytes {
   bytes: number;
 }
 
-/** The fastest level: messages are stored for days only. */
+/** The fastest level, since messages are stored only for days. */
 const LEVEL = { [constants.ZSTD_c_compressionLevel]: 1 };
-/** Each chunk of a result costs a call to another thread, so one chunk should hold all of it. */
+/** A chunk size that holds a whole result, since each chunk costs a call to another thread. */
 const chunkFor = (bytes: number) => ({ chunkSize: Math.max(64 * 1024, Math.ceil(bytes)) });
-/** Most blocks compress to less than half, and decompress to less than five times their size. */
+/** Estimates for chunk sizes: most blocks compress to less than half, and decompress to less than five times the size. */
 const COMPRESSED_RATIO = 0.5;
 const DECOMPRESSED_RATIO = 5;
 const STREAM_CHUNK_BYTES = 2 ** 20;
@@ -29,7 +29,7 @@ const STREAM_CHUNK_BYTES = 2 ** 20;
 export const compress = (bytes: Buffer): Promise<Buffer> =>
   promisify(zstdCompress)(bytes, { params: LEVEL, ...chunkFor(bytes.length * COMPRESSED_RATIO) });
 
-/** Decompresses a batch; null if the earlier batches of its fetch leave no room: then it must be fetched again. */
+/** Decompresses a batch; null if the earlier batches of its fetch used up the limit, so that it must be fetched again. */
 export async function decompress(
   bytes: Buffer,
   limits: DecompressionLimits,
@@ -51,7 +51,7 @@ export async function decompress(
   return records;
 }
 
-/** Decompresses in pieces, so that only the beginning of a message that is too large is in memory. */
+/** Decompresses in pieces, so that of a message that is too large only the beginning is in memory. */
 async function largeRecords(bytes: Buffer, limits: DecompressionLimits): Promise<Buffer> {
   const records = new BatchRecords({ recordBytes: limits.messageBytes, bytes: limits.fetchBytes });
   const pieces = Readable.from([bytes]).pipe(createZstdDecompress({ chunkSize: STREAM_CHUNK_BYTES }));

@@ -15,19 +15,19 @@ interface ConsumerOptions {
   readonly groupId: string;
   /** Compressed bytes of one fetch. */
   readonly fetchBytes: number;
-  /** Handles records of several partitions, in order within a partition. The ack delays only its own partitions. */
+  /** Handles records of several partitions, in order within a partition. Other partitions do not wait for the ack. */
   readonly handle: (records: readonly LogRecord[]) => Promise<Ack>;
 }
 
-/** Limit of records for one call of the handler: more need memory and are not faster. */
+/** Records of one call of the handler. More would need memory without being faster. */
 const RECORDS_MAX = 20_000;
 const BACKOFF_MS = 200;
 const BACKOFF_MS_MAX = 15_000;
 
 /**
  * A member of a consumer group. It handles records of several partitions together, since a statement of the store costs
- * the same for few rows as for many. An offset is committed when its records are durable; only then the next records of
- * the partition are handled. A failure pauses the partition; after the pause it is fetched from the committed offset.
+ * the same for few rows as for many. When the records of a partition are durable, it commits their offset and handles the
+ * next records of that partition. A failure pauses the partition; then it is fetched again from the committed offset.
  */
 export class GroupMember {
   readonly #options: ConsumerOptions;
@@ -65,7 +65,7 @@ export class GroupMember {
     });
   }
 
-  /** Waits for the handler and its commits. The next member fetches everything that is not committed. */
+  /** Waits for the handler and its commits. Another member then fetches everything that is not committed. */
   async close(): Promise<void> {
     await closeAll(
       () => [this.#consumer.stop()],
@@ -80,7 +80,7 @@ export class GroupMember {
 
   async #eachBatch(batch: FetchedBatch): Promise<void> {
     if (batch.records.length === 0) return this.#passOver(batch);
-    // When the group has removed this member, the next commit fails.
+    // Ignores an error: if the group has removed this member, the next commit fails.
     const heartbeats = setInterval(
       () => batch.heartbeat().catch(ignore('kafka.heartbeat')),
       this.#options.config.KAFKA_SESSION_MS / 10,
@@ -104,10 +104,10 @@ export class GroupMember {
     }
   }
 
-  /** Commits offsets without records; otherwise the group would never reach the end of the partition. */
+  /** Commits the offsets of a batch without records; otherwise the group would never reach the end of the partition. */
   async #passOver(batch: FetchedBatch): Promise<void> {
     batch.resolve(batch.next);
-    // When it fails, the next commit moves the offset on.
+    // If this fails, the next commit includes these offsets.
     await batch.commit(batch.next).catch(ignore('kafka.commit'));
   }
 
@@ -129,7 +129,7 @@ export class GroupMember {
     this.#schedule(waitMs, pause());
   }
 
-  /** Splits a batch, which may be many times larger once it is decompressed. */
+  /** Splits a decompressed batch, which may be many times larger than the compressed one. */
   *#chunks({ partition, records }: FetchedBatch): Generator<LogRecord[]> {
     let chunk: LogRecord[] = [];
     let bytes = 0;

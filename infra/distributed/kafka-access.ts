@@ -26,7 +26,7 @@ const TLS_FILES = {
 const KEEP_ALIVE_MS = 60_000;
 const TOKEN_MS_MAX = 10_000;
 const TOKEN_BYTES_MAX = 64 * 1024;
-/** Share of a token's lifetime after which it is renewed: a new connection needs the rest. */
+/** Share of a token's lifetime after which it is renewed, so that each new connection gets a token that is still valid. */
 const TOKEN_USED = 0.8;
 
 /** TLS and SASL options. Throws `setting_invalid` if settings contradict each other or a file is missing. */

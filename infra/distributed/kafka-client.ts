@@ -3,7 +3,7 @@ export interface KafkaClient {
   readonly admin: KafkaAdmin;
   producer(): KafkaProducer;
   consumer(options: KafkaConsumerOptions): KafkaConsumer;
-  /** Reads the values at offsets of a partition, which must all be stored. Omits values that do not arrive in time. */
+  /** Reads the values at these offsets of a partition. All must be stored; values that arrive too late are omitted. */
   read(topic: string, partition: number, offsets: ReadonlySet<number>): Promise<Map<number, Buffer>>;
   /** Whether another attempt may succeed. */
   isRetriable(error: unknown): boolean;
@@ -16,7 +16,7 @@ export interface PartitionEnds {
   readonly high: number;
 }
 
-/** Whether a group that has committed `offset` has consumed a partition up to an end. */
+/** Whether a group that has committed `offset` has consumed a partition up to its end at that time. */
 export const isConsumed = ({ low, high }: PartitionEnds, offset = -1): boolean =>
   high === low || offset >= high;
 
@@ -46,13 +46,13 @@ export interface OutgoingMessage {
   readonly key: string | null;
   readonly value: Buffer;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Default: the partition of its key. */
+  /** Default: the partition of the key. */
   readonly partition?: number;
 }
 
 export interface KafkaProducer {
   connect(): Promise<void>;
-  /** Waits for all replicas, and for brokers that are down; returns the offset of the first message. */
+  /** Sends messages. Waits for all replicas, and for brokers that are down. Returns the offset of the first message. */
   send(topic: string, messages: readonly OutgoingMessage[]): Promise<string | null>;
   disconnect(): Promise<void>;
 }
@@ -72,7 +72,7 @@ export interface KafkaConsumer {
    * offset.
    */
   start(handle: (batch: FetchedBatch) => Promise<void>): Promise<void>;
-  /** Delivers nothing more. Offsets can still be committed. */
+  /** Stops deliveries. Offsets can still be committed. */
   stop(): Promise<void>;
   disconnect(): Promise<void>;
 }
@@ -83,15 +83,15 @@ interface FetchedRecord {
   readonly offset: number;
   /** Why the value is truncated; absent if it is whole. */
   readonly cut?: string;
-  /** The header of that name; it is untrusted. */
+  /** The header `traceparent`; any producer can write it. */
   readonly traceparent?: string;
 }
 
 export interface FetchedBatch {
   readonly partition: number;
-  /** Empty if the batch has only markers or aborted transactions. */
+  /** Empty if the batch contains only transaction markers or aborted transactions. */
   readonly records: readonly FetchedRecord[];
-  /** The offset after the batch, which may end with markers. */
+  /** The offset after the batch, which may end with transaction markers. */
   readonly next: number;
   heartbeat(): Promise<void>;
   /** Whether the partition still belongs to this member and was not fetched again meanwhile. */

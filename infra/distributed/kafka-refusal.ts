@@ -1,6 +1,6 @@
 import { ProductError } from '../errors.ts';
 
-/** Age at which metadata of topics are read again. */
+/** Age after which the client reads the metadata of topics again. */
 export const METADATA_MS = 5000;
 
 /** Describes an error with its cause and its aggregated errors. */

@@ -97,10 +97,10 @@ export class KafkajsClient implements KafkaClient {
     return values;
   }
 
-  /** kafkajs marks the error itself or its cause. */
+  /** kafkajs marks either the error or its cause as retriable. */
   isRetriable(error: unknown): boolean {
     const { name, retriable, cause } = error as { name?: string; retriable?: boolean; cause?: unknown };
-    // Brokers that have just started know no coordinators yet.
+    // Brokers that have just started have not elected group coordinators yet.
     if (retriable === true || name === 'KafkaJSGroupCoordinatorNotFound') return true;
     return cause !== undefined && cause !== null && this.isRetriable(cause);
   }
@@ -188,7 +188,7 @@ class KafkajsProducer implements KafkaProducer {
   }
 }
 
-/** kafkajs logs errors that it retries; it throws those that it cannot retry. */
+/** Forwards the log of kafkajs, which logs errors that it retries and throws all others. */
 const logTo =
   (logger: Logger): NonNullable<KafkaConfig['logCreator']> =>
   () =>

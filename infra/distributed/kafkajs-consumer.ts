@@ -13,11 +13,11 @@ interface KafkajsConsumerOptions extends KafkaConsumerOptions {
   readonly logger: Logger;
 }
 
-/** Interval in which a member learns that others have joined or left. */
+/** Interval of heartbeats, by which a member learns that others have joined or left. */
 const HEARTBEAT_MS = 1000;
 /** Partitions that are handled concurrently. */
 const CONCURRENT_MAX = 256;
-/** Wait before a consumer that crashed is replaced. */
+/** Wait before a crashed consumer is replaced. */
 const RESTART_MS = 1000;
 
 type Handle = (batch: FetchedBatch) => Promise<void>;
@@ -91,7 +91,7 @@ export class KafkajsConsumer implements KafkaConsumer {
     return consumer;
   }
 
-  /** kafkajs does not restart after errors that it cannot retry, such as brokers that know no coordinator yet. */
+  /** Replaces the consumer. kafkajs stops it after some errors, such as one of brokers without a coordinator yet. */
   #restart(error: unknown): void {
     if (this.#isStopped) return;
     const { topic, logger } = this.#options;

@@ -2,9 +2,9 @@ import { CircuitBreaker } from '../coordination/circuit-breaker.ts';
 import type { KeyValue } from '../ports.ts';
 import type { RedisClient } from './redis.ts';
 
-// Each script is atomic.
+// Redis runs each script atomically.
 
-/** The counter expires by its first addition. */
+/** Sets the expiry only at the first addition. */
 const INCREMENT = `
 local sum = redis.call('INCRBY', KEYS[1], ARGV[1])
 if redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
@@ -20,7 +20,7 @@ local first = redis.call('GET', KEYS[1])
 redis.call('INCRBY', KEYS[1], ARGV[2])
 return first`;
 
-/** Members are sorted by their expiry, on the clock of Redis, which all processes share. */
+/** A group is a sorted set of members by expiry. The time is that of Redis, which all processes share. */
 const NOW = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -54,10 +54,10 @@ const SCRIPTS = {
 type Script = (key: string, ...args: (string | number)[]) => Promise<unknown>;
 type Scripted = RedisClient & Record<keyof typeof SCRIPTS, Script>;
 
-/** An error reply is an answer, so Redis is reachable. */
+/** Whether Redis did not answer. An error reply is an answer. */
 const isAway = (error: unknown) => (error as Error).name !== 'ReplyError';
 
-/** Redis; its client puts the prefix before every key. Throws `service_unreachable` while Redis does not answer. */
+/** Key-value store on Redis. The client adds the prefix to every key. Throws `service_unreachable` without an answer. */
 export class DistributedKeyValue implements KeyValue {
   readonly #redis: Scripted;
   readonly #breaker = new CircuitBreaker('Redis', isAway);

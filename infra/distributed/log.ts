@@ -16,14 +16,14 @@ import { SelfReplacingProducer } from './self-replacing-producer.ts';
 import type { DistributedSettings } from './settings.ts';
 import { deadLettersOf, ensureTopic, groupIdOf, topicNameOf } from './topics.ts';
 
-/** Compressed; bounds the memory of a load process. */
+/** Compressed bytes of one fetch; bounds the memory of a process that loads. */
 export const FETCH_BYTES = 8 * 2 ** 20;
 
-/** Bytes of one request to a broker, so that a batch stays below the limit of the topic for any distribution over partitions. */
+/** Bytes of one request to a broker, so that its batches stay below the limit of the topic however keys are distributed. */
 const REQUEST_BYTES = 4 * 2 ** 20;
 /** Allowance for the headers of a dead letter. */
 const HEADERS_BYTES = 2000;
-/** Producers of a process: one compresses while the other waits for the brokers. A key always uses the same one. */
+/** Producers of a process: one compresses while the other waits for the brokers. A key always uses the same producer. */
 const PRODUCERS = 2;
 const OFFSETS_POLL_MS = 25;
 /** Wait between two attempts while Kafka is away. */
@@ -46,13 +46,13 @@ export class DistributedLog implements Log {
   readonly #connected = Promise.withResolvers<void>();
   #isConnected = false;
   #isNeeded = true;
-  /** Topics that exist. */
+  /** Topics that were created or checked. */
   readonly #topics = new Map<string, Promise<void>>();
-  /** Requests of a topic and a producer are sent in order. */
+  /** Keeps the requests to a topic by one producer in order. */
   readonly #requests = new Map<string, Mutex>();
-  /** Groups of all processes. */
+  /** The consumer groups of all processes. */
   readonly #consumed: ConsumedTopic[];
-  /** Members in this process. */
+  /** The group members in this process. */
   readonly #members: GroupMember[] = [];
 
   constructor(config: DistributedSettings, logger: Logger, consumed: readonly ConsumedTopic[] = []) {
@@ -84,8 +84,8 @@ export class DistributedLog implements Log {
   }
 
   /**
-   * Waits for the brokers; throws at once if they refuse the credentials. If the log is not needed, it retries without a
-   * limit after any error.
+   * Waits for the brokers; throws at once if they refuse the credentials. If `isNeeded` is false, retries without a limit
+   * after any error.
    */
   async connect(isNeeded: boolean): Promise<void> {
     this.#isNeeded = isNeeded;
@@ -107,7 +107,7 @@ export class DistributedLog implements Log {
       },
       (error) => (error instanceof ProductError ? error : kafkaRefusal(describeKafkaError(error))),
     );
-    // The log was closed meanwhile.
+    // `close` was called while this connected.
     if (this.#closing.signal.aborted) await this.close();
   }
 
@@ -206,7 +206,7 @@ export class DistributedLog implements Log {
   async deadLetter(topic: string, messages: readonly DeadLetterMessage[]): Promise<(string | null)[]> {
     await this.#ensure(topic);
     const offsets: (string | null)[] = messages.map(() => null);
-    // Longer messages are not published; the store keeps their first bytes, as of every dead letter.
+    // Longer messages are not published: only the first bytes of the value are kept, in the store.
     const short = [...messages.entries()].filter(([, { value }]) => value.length <= this.messageBytesMax);
     for (const request of chunkBySize(
       short,
@@ -220,7 +220,7 @@ export class DistributedLog implements Log {
         partition: DEAD_LETTERS_PARTITION,
       }));
       const first = await this.#send(this.#topicName(deadLettersOf(topic)), records);
-      // All use one partition, so the offsets of a request are consecutive.
+      // All dead letters use one partition, so the offsets of a request are consecutive.
       request.forEach(([index], i) => {
         offsets[index] = first === null ? null : String(BigInt(first) + BigInt(i));
       });

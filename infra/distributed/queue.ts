@@ -11,13 +11,13 @@ import type { FailedJob, Job, JobHandler, Queue } from '../ports.ts';
 import type { RedisClient } from './redis.ts';
 
 interface QueueOptions {
-  /** A connection without a limit of retries, which BullMQ workers need. */
+  /** A connection that retries without a limit, as BullMQ workers need it. */
   readonly redis: RedisClient;
   readonly prefix: string;
   readonly attempts: number;
   /** Wait before the second attempt; it doubles with each further one. */
   readonly backoffMs: number;
-  /** Time without a heartbeat of a worker after which another one gets its job. */
+  /** Time without a heartbeat of a worker, after which another worker gets its job. */
   readonly lockMs: number;
   /** Time limit of a query about jobs. */
   readonly answerMs: number;
@@ -27,7 +27,7 @@ interface QueueOptions {
 interface OpenQueue {
   readonly bull: BullQueue<Data>;
   worker: Worker<Data> | undefined;
-  /** Handlers of the worker that run. */
+  /** Number of running handlers. */
   running: number;
 }
 type Data = { readonly id: string; readonly data: unknown };
@@ -36,8 +36,8 @@ const IDLE_POLL_MS = 20;
 const WAITING_STATES = ['wait', 'delayed'] as const;
 
 /**
- * The queue on BullMQ. The id of a job is its deduplication id: a job with the same id replaces a waiting one, and runs
- * after a running one. Finished jobs are deleted; a failed one leaves a field in a hash until it is added again.
+ * The queue on BullMQ. The id of a job is its deduplication id: a job replaces a waiting job with the same id, and runs
+ * after a running one. Finished jobs are deleted. A failed job leaves a field in a hash until it is added again.
  */
 export class DistributedQueue implements Queue {
   readonly #options: QueueOptions;
@@ -50,7 +50,7 @@ export class DistributedQueue implements Queue {
   }
 
   async add<D>(queue: string, job: Job<D>): Promise<void> {
-    // The connection keeps their order; both are awaited even if one fails.
+    // The connection keeps the order of both commands. Both are awaited even if one fails.
     const forgotten = this.#options.redis.hdel(this.#failures(queue), job.id);
     await Promise.all([forgotten, this.#put(queue, job)]);
   }
@@ -64,9 +64,9 @@ export class DistributedQueue implements Queue {
         jobId,
         deduplication: { id: job.id, replace: true, keepLastIfActive: true },
       });
-      // Another id belongs to an earlier job. If that runs, BullMQ keeps the new data until it ends.
+      // Another id is that of an earlier job. If the earlier job runs, BullMQ keeps the new data until that job ends.
       if (id === undefined || id === jobId || (await this.#isAdded(queue, job.id))) return;
-      // If it waits, it gets the new data.
+      // If the earlier job waits, it gets the new data.
       const earlier = await bull.getJob(id);
       if (earlier && (await isUpdated(earlier, data))) return;
     }
@@ -135,16 +135,16 @@ export class DistributedQueue implements Queue {
       try {
         return await withTimeout(this.#options.answerMs, closed);
       } catch (error) {
-        // A job may just have started.
+        // A job may have started in the meantime.
         if (queue.running > 0) continue;
-        // Redis did not answer: throws the failure of `close`.
+        // Redis did not answer. The failure of `close` is thrown, not one of `disconnect`.
         worker.disconnect().catch(ignore('queue.disconnect'));
         throw error;
       }
     }
   }
 
-  /** Jobs wait for Redis without a limit, queries about them do not. */
+  /** Limits the time of a query about jobs; only jobs themselves wait for Redis without a limit. */
   #ask<T>(question: () => Promise<T>): Promise<T> {
     return this.#breaker.run(() => withTimeout(this.#options.answerMs, question()));
   }
@@ -173,12 +173,12 @@ export class DistributedQueue implements Queue {
     }
     if (againMs === undefined || (await this.#isAdded(queue, id))) return;
     await job.moveToDelayed(Date.now() + againMs, token);
-    // The job was added again just before the move. If promoting fails, it runs after its delay.
+    // Another caller added the job just before it was delayed. If promoting it fails, it runs after the delay.
     if (await this.#isAdded(queue, id)) await job.promote().catch(ignore('queue.promote'));
     throw new DelayedError();
   }
 
-  /** Whether a job was added while its id runs, so that BullMQ runs it next. */
+  /** Whether a job was added while a job with the same id runs. BullMQ then runs it next. */
   async #isAdded(queue: string, id: string): Promise<boolean> {
     const { redis, prefix } = this.#options;
     return (await redis.exists(`${prefix}:${queue}:dn:${id}`)) === 1;

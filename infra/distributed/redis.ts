@@ -27,12 +27,12 @@ const FAILOVER_MS = 200;
 /** A command without a limit of attempts waits 30 s for a new master. */
 const REDIRECTIONS_MAX = 150;
 
-/** Needed because the client waits forever if Sentinels know no master. */
+/** Time limit of an attempt. Without it the client waits forever if the Sentinels know no master. */
 const ATTEMPT_MS_MAX = 5000;
 
 const reconnectMs = (times: number) => Math.min(50 * 2 ** Math.min(times, 10), RECONNECT_MS_MAX);
 
-/** A client that connects when `connectRedis` is called. */
+/** Creates a client; `connectRedis` connects it. */
 export function newRedis(
   settings: RedisSettings,
   logger: Pick<Logger, 'debug'>,
@@ -66,7 +66,7 @@ function clientOf(settings: RedisSettings, options: RedisClientOptions): RedisCl
       retryDelayOnFailover: FAILOVER_MS,
       retryDelayOnClusterDown: FAILOVER_MS,
       maxRedirections: maxRetriesPerRequest === null ? REDIRECTIONS_MAX : 2 * maxRetriesPerRequest,
-      // Certificates contain names, so the names must not be resolved to addresses.
+      // Keeps host names instead of addresses, since certificates contain names.
       ...(isSecure && {
         dnsLookup: (host: string, found: (error: null, host: string) => void) => found(null, host),
       }),

@@ -17,8 +17,8 @@ import { DistributedStore } from './store.ts';
 /** Attempts to reconnect to Redis before a command fails. */
 const COMMAND_RETRIES_MAX = 5;
 /**
- * Idle time after which a connection of the queue is replaced; longer than a worker waits for a job. Without it a vanished
- * server would block until the kernel gives up.
+ * Idle time after which a connection of the queue is replaced. Longer than a worker waits for a job. Without it, workers
+ * would wait for a vanished server until the kernel closes the connection.
  */
 const JOB_SOCKET_MS = 30_000;
 

@@ -4,7 +4,7 @@ import type { Logger } from '../logger.ts';
 import type { KafkaClient, KafkaProducer, OutgoingMessage } from './kafka-client.ts';
 import { describeKafkaError } from './kafka-refusal.ts';
 
-/** Errors after which a producer must be replaced; its messages can be sent again. */
+/** Errors after which a producer must be replaced. The new producer can send the same messages again. */
 const PRODUCER_ERRORS =
   /OUT_OF_ORDER_SEQUENCE|UNKNOWN_PRODUCER_ID|INVALID_PRODUCER_EPOCH|INVALID_PRODUCER_ID/;
 
@@ -22,7 +22,7 @@ export class SelfReplacingProducer implements KafkaProducer {
     this.#producer = client.producer();
   }
 
-  /** Throws when the brokers do not answer; the next call or message tries again. */
+  /** Throws if the brokers do not answer; the next call or message tries again. */
   connect(): Promise<void> {
     this.#connected ??= this.#connect();
     return this.#connected;
@@ -33,7 +33,7 @@ export class SelfReplacingProducer implements KafkaProducer {
     try {
       return await this.#send(topic, messages);
     } catch (error) {
-      // Concurrent sends replace it once; all of them retry with the new one.
+      // Only the first of several concurrent sends replaces the producer; all retry with the new one.
       if (producer === this.#producer) await this.#replace(topic, error);
     }
     return this.#send(topic, messages).catch((error) => {

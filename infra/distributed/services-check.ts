@@ -97,7 +97,7 @@ export async function checkRedis(
     const asked = Date.now();
     const [seconds, micros] = (await redis.time()) as unknown as [string, string];
     const time = compare(Number(seconds) * 1000 + Math.floor(Number(micros) / 1000), asked, Date.now());
-    // The user may lack the right; the other findings do not need it.
+    // The user may lack the right to run INFO; the other findings do not depend on it.
     const info = await redis.info().catch(ignore('doctor.redis', ''));
     return [...describeRedis(info), time];
   } catch (error) {

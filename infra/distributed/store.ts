@@ -42,12 +42,12 @@ import type { DistributedSettings } from './settings.ts';
 /** Time limit of statements in the lane `work`. */
 const WORK_SECONDS = 600;
 
-/** Earlier versions prune partitions before FINAL, and could count a replaced version of a block. */
+/** Oldest supported version. Earlier ones prune partitions before FINAL, and could count a replaced version of a block. */
 const VERSION_MIN = [26, 3] as const;
 
 /**
- * A ClickHouse server over HTTP. A staged batch exists only in this process: the log keeps its messages, since their offset
- * is committed after the batch.
+ * A ClickHouse server over HTTP. A staged batch exists only in the memory of this process. After a kill the log delivers
+ * its messages again, since their offset is committed after the batch.
  */
 export class DistributedStore implements Store {
   readonly #config: DistributedSettings;
@@ -126,7 +126,7 @@ export class DistributedStore implements Store {
     return withStoreErrors(async () => (await this.#lanes.work.exec({ query })).stream);
   }
 
-  /** The server cannot write files of this process, so each value needs a statement. */
+  /** Runs a statement for each value, since the server cannot write files of this process. */
   async split(statement: Sql, by: Sql, format: Format, limits: StreamLimits): Promise<Map<string, Buffer>> {
     const values = await this.rows<{ value: string }>(
       sql`SELECT DISTINCT ${by} AS value FROM (${statement})`,
@@ -248,14 +248,14 @@ const clientOf = (
     clickhouse_settings: { wait_end_of_query: 1, ...settings },
   });
 
-/** The server ends a query at its limit; the client waits a little longer for it to say so. */
+/** The server ends a query at its time limit. The client waits this much longer for the error. */
 const CANCEL_SECONDS = 10;
 
 /**
- * Acknowledged rows are on a majority of the replicas. `insert_quorum_parallel`: two views of a load insert into `calls`
- * concurrently, and otherwise the second insert would be refused. Reads are consistent because all go to one replica, which
- * has all rows that it acknowledged. Equal inserts are intended, since rows have a key and a version: the server must not
- * deduplicate them. Since 26.2 it ignores `insert_deduplicate`.
+ * Settings on a cluster. Acknowledged rows are on a majority of the replicas. `insert_quorum_parallel`: two views of a load
+ * insert into `calls` concurrently, and without it the second insert would be refused. Reads are consistent because all go
+ * to one replica, which has all rows that it acknowledged. The server must not deduplicate equal inserts: rows have a key
+ * and a version. Since 26.2 it ignores `insert_deduplicate`.
  */
 const REPLICATED = {
   insert_quorum: 'auto',
@@ -264,7 +264,7 @@ const REPLICATED = {
   deduplicate_insert_select: 'disable',
 } as const;
 
-/** Throws `service_refused` if the server is too old. Runs before any write, since old servers may not know our settings. */
+/** Throws `service_refused` if the server is too old. Call it before any write, since old servers may lack our settings. */
 export async function requireVersion(store: Pick<Store, 'rows'>): Promise<void> {
   const [server] = await store.rows<{ version: string }>(sql`SELECT version() AS version`, {
     lane: 'probes',

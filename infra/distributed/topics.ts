@@ -6,12 +6,12 @@ import type { KafkaClient } from './kafka-client.ts';
 import { describeKafkaError } from './kafka-refusal.ts';
 import type { DistributedSettings } from './settings.ts';
 
-/** Messages must survive a day without a loader, or KAFKA_RETENTION_HOURS if that is less. */
+/** An existing topic must keep messages for a day, or for KAFKA_RETENTION_HOURS if that is less. */
 const RETENTION_HOURS_MIN = 24;
 /** Bytes of a batch beside its messages. */
 const BATCH_OVERHEAD_BYTES = 64 * 1024;
 const BROKER_TIME = 'LogAppendTime';
-/** Metadata of a new topic need some time to reach all brokers. */
+/** Waits for the metadata of a new topic to reach all brokers. */
 const METADATA_RETRY = { waitMs: 100, waitMsMax: 100, secondsMax: 2 };
 
 const TOPIC_EXISTS = /TOPIC_ALREADY_EXISTS|already exists/i;
@@ -22,7 +22,7 @@ type NameSettings = Pick<DistributedSettings, 'KAFKA_PREFIX'>;
 export const topicNameOf = (topic: string, { KAFKA_PREFIX }: NameSettings): string =>
   `${KAFKA_PREFIX}${topic}`;
 
-/** All members of a consumer group must subscribe to the same topics, so each topic has groups of its own. */
+/** The consumer group of a topic. All members of a group must subscribe to the same topics, so no two topics share one. */
 export const groupIdOf = (topic: string, group: string, { KAFKA_PREFIX }: NameSettings): string =>
   `${KAFKA_PREFIX}${group}.${topic}`;
 
@@ -58,7 +58,7 @@ async function create(
     'cleanup.policy': 'delete',
     'compression.type': 'zstd',
     'max.message.bytes': String(config.KAFKA_MESSAGE_BYTES + BATCH_OVERHEAD_BYTES),
-    // The clock of a producer may be wrong: brokers refuse timestamps an hour ahead, and delete messages with old ones early.
+    // Time of the broker: with the clock of a producer, brokers refuse future timestamps and delete old ones early.
     'message.timestamp.type': BROKER_TIME,
     'min.insync.replicas': String(Math.max(1, config.KAFKA_REPLICATION - 1)),
     'retention.ms': String(config.KAFKA_RETENTION_HOURS * HOUR_MS),
@@ -91,7 +91,7 @@ interface Need {
   readonly loss: string;
 }
 
-/** Required settings: others lose messages. */
+/** Required settings of a topic; with other values it loses messages. */
 function needsOf({ KAFKA_MESSAGE_BYTES, KAFKA_RETENTION_HOURS }: DistributedSettings): Need[] {
   const retentionMs = Math.min(KAFKA_RETENTION_HOURS, RETENTION_HOURS_MIN) * HOUR_MS;
   return [

@@ -14,7 +14,7 @@ import { fsyncDirectoryIfPossible } from './fsync.ts';
 /** Version of the backup format: a manifest, a list of checksums, and a data directory. */
 const FORMAT = 1;
 const MANIFEST = 'manifest.json';
-/** In the format of `sha256sum`. */
+/** The list of checksums, in the format of `sha256sum`. */
 const SUMS = 'files.sha256';
 const DATA = 'data';
 const FILES_AT_ONCE = 8;
@@ -23,14 +23,14 @@ const SUMS_BYTES_MAX = 512 * 2 ** 20;
 
 const manifestShape = z.object({
   format: z.literal(FORMAT),
-  /** The backup contains everything that was accepted until then. */
+  /** The backup contains everything that was accepted up to this time. */
   taken_at: z.iso.datetime(),
   product_version: z.string(),
   schema_version: z.int(),
   engine_version: z.string(),
-  /** Where the key that encrypts secrets is: in the backup, in a setting, or not created yet. */
+  /** Location of the key that encrypts secrets: in the backup, in a setting, or not created yet. */
   secrets_key: z.enum(['included', 'setting', 'none']),
-  /** Number of known faults of the data. */
+  /** Number of known faults of the stored data. */
   damage: z.int(),
   /** How long writes were blocked. */
   held_ms: z.number(),
@@ -51,8 +51,8 @@ export interface CopyProgress {
 }
 type OnProgress = (progress: CopyProgress) => void;
 
-/** Error codes of a target that cannot be written; reading fails with others. */
-const OF_PLACE: ReadonlySet<string> = new Set([
+/** Error codes of a target that cannot be written. Any other code means that the data directory cannot be read. */
+const TARGET_ERRORS: ReadonlySet<string> = new Set([
   'ENOSPC',
   'EDQUOT',
   'EROFS',
@@ -132,7 +132,7 @@ export async function writeBackup(
     for (const name of [DATA, SUMS]) await rm(join(directory, name), { recursive: true, force: true });
     if (error instanceof ProductError || signal.aborted) throw error;
     const { code = '' } = error as NodeJS.ErrnoException;
-    throw OF_PLACE.has(code) ? unwritten(error) : unreadable(error);
+    throw TARGET_ERRORS.has(code) ? unwritten(error) : unreadable(error);
   }
 }
 
@@ -219,7 +219,7 @@ export async function copyBackup(
   );
 }
 
-/** Refuses paths outside of the data, which could overwrite any file. */
+/** Parses a line of the list. Refuses paths outside of the data, which could overwrite any file. */
 function readSum(line: string): [path: string, sum: string] {
   const [, sum = '', path = ''] = /^([0-9a-f]{64}) {2}(.+)$/.exec(line) ?? [];
   if (normalize(path) !== path || !path.startsWith(`${DATA}/`)) throw damaged(SUMS);
@@ -251,7 +251,7 @@ async function sumOf(from: string, to?: string, flush = false): Promise<string> 
   return hash.digest('hex');
 }
 
-/** Reads a small file; null for a larger one. A stream for each of thousands of small parts would cost more. */
+/** Reads a small file whole, since a stream for each of thousands of small parts would cost more. Null for a larger file. */
 async function readSmall(path: string): Promise<Buffer | null> {
   await using file = await open(path);
   const { size } = await file.stat();

@@ -10,12 +10,12 @@ interface BrokenPart {
 /** Parts that the engine could not read at its start. It detached them, and answers without their rows. */
 interface BrokenParts {
   readonly damage: readonly Damage[];
-  /** Directories of parts whose rows are in other parts: in a covering part, or in the parts that it was merged from. */
+  /** Parts whose rows are also elsewhere: in a part that covers them, or in the parts that they were merged from. */
   readonly leftovers: readonly string[];
 }
 
 export async function readBrokenParts(store: Pick<Store, 'rows'>): Promise<BrokenParts> {
-  // The first and the last part of a merge are deleted with all others that it was made from.
+  // A merge deletes all its sources together, so if the first and the last source exist, all of them do.
   const parts = await store.rows<BrokenPart>(sql`
     SELECT broken.table AS table, broken.path AS path,
       countIf(active AND min <= lowest AND highest <= max) > 0

@@ -1,4 +1,4 @@
-/** The default of 1 GiB allows a machine with little memory only one thread. */
+/** With the default of 1 GiB a machine with little memory would use only one thread. */
 const FREE_BYTES_PER_THREAD = 256 * 2 ** 20;
 
 /**

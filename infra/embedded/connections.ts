@@ -31,7 +31,7 @@ export class Connections {
       if (!this.#ready.has(client)) await this.#prepare(client);
       return await work(client);
     } catch (error) {
-      // After `close` a new connection would open the directory again. The failure of the work is thrown.
+      // Not after `close`, since a new connection would open the directory again. The failure of the work is thrown.
       if (!this.#isClosed) {
         this.#all.delete(client);
         await client.close().catch(ignore('store.connection'));

@@ -11,7 +11,7 @@ const ENDING = '.damaged';
 /** SQLITE_CORRUPT and SQLITE_NOTADB. */
 const CORRUPT = new Set([11, 26]);
 
-/** Damage in a data directory: found damage whose file still exists, and files that were set aside. */
+/** The damage in a data directory: damaged files that still exist, and files that were set aside. */
 export class DamagedFiles extends DamageRegister {
   readonly #directory: string;
 

@@ -7,9 +7,9 @@ import { formatBytes, formatNumber, plural } from '../format.ts';
 
 /** Limit of counted entries; above it the size is reported as "at least". */
 const ENTRIES_MAX = 200_000;
-/** Free space as a share of the data directory: a merge writes its result before it deletes its sources. */
+/** Least free space, as a share of the data directory: a merge writes its result before it deletes its sources. */
 const FREE_SHARE = 0.25;
-/** Free inodes as a share of all inodes of a file system. */
+/** Least free inodes, as a share of all inodes of the file system. */
 const INODES_FREE_SHARE = 0.05;
 const BLOCK_BYTES = 512;
 
@@ -28,12 +28,12 @@ export function checkDirectory(
     const size = directorySize(directory);
     return [permissions, checkDisk(directory, DISK_FREE_BYTES_MIN, size), checkInodes(directory, size)];
   } catch (error) {
-    return [failed('directory', `${directory} cannot be read: ${reasonOf(error)}`, giveRemedy(directory))];
+    return [failed('directory', `${directory} cannot be read: ${reasonOf(error)}`, chownRemedy(directory))];
   }
 }
 
-/** Types of /proc and /sys (statfs(2)): they refuse files although they report write access to root. */
-const OF_THE_KERNEL: ReadonlySet<number> = new Set([0x9fa0, 0x62656572]);
+/** File system types of /proc and /sys (statfs(2)). They report write access to root, but accept no files. */
+const KERNEL_FILE_SYSTEMS: ReadonlySet<number> = new Set([0x9fa0, 0x62656572]);
 
 function checkNewDirectory(directory: string): Finding {
   let parent = dirname(directory);
@@ -45,7 +45,7 @@ function checkNewDirectory(directory: string): Finding {
       `create it as the owner of ${parent}, or set DATA_DIR to another directory`,
     );
   }
-  if (OF_THE_KERNEL.has(statfsSync(parent).type)) {
+  if (KERNEL_FILE_SYSTEMS.has(statfsSync(parent).type)) {
     const text = `${directory} does not exist, and the file system of ${parent} stores no files`;
     return failed('directory', text, 'set DATA_DIR to a directory on a disk');
   }
@@ -61,11 +61,11 @@ function checkPermissions(directory: string, uid: number): Finding {
     const text = `files in ${directory} belong to user ${other}, but this is user ${uid}`;
     // Root can read everything, but the other user cannot read the files that root creates.
     return uid === 0
-      ? warning('permissions', text, `run the program as user ${other}: ${giveRemedy(directory)}`)
-      : failed('permissions', text, giveRemedy(directory));
+      ? warning('permissions', text, `run the program as user ${other}: ${chownRemedy(directory)}`)
+      : failed('permissions', text, chownRemedy(directory));
   }
   if (!mayWrite(directory))
-    return failed('permissions', `this user cannot write to ${directory}`, giveRemedy(directory));
+    return failed('permissions', `this user cannot write to ${directory}`, chownRemedy(directory));
   const open = [directory, join(directory, 'secrets.key')].find(
     (path) => ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & GROUP_AND_OTHERS) !== 0,
   );
@@ -75,13 +75,13 @@ function checkPermissions(directory: string, uid: number): Finding {
   return warning('permissions', text, `run \`chmod -R go= ${directory}\``);
 }
 
-const giveRemedy = (directory: string) =>
+const chownRemedy = (directory: string) =>
   `run \`chown -R USER ${directory}\` with the user who runs the server, and run commands as that user`;
 
 interface DirectorySize {
   readonly bytes: number;
   readonly entries: number;
-  /** Whether every entry was counted. */
+  /** False if counting stopped at ENTRIES_MAX. */
   readonly isWhole: boolean;
 }
 

@@ -6,7 +6,7 @@ import { storePath } from '../data-directory.ts';
 import { reasonOf, unwritable } from '../errors.ts';
 import { fsyncPath } from './fsync.ts';
 
-/** Resolution of mtime: a second change within this time may not be visible. */
+/** Resolution of mtime: a change within this time after another one may not be visible. */
 const SAME_TIME_MS = 1000;
 
 const FORCED_AT_ONCE = 8;
@@ -59,7 +59,7 @@ function unlessGone(error: unknown): void {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
 }
 
-/** Directories of databases and tables and their parents; not those of parts. */
+/** The directories of databases and tables, and their parents. Excludes the directories of parts. */
 function directoriesOf(dataDirectory: string): string[] {
   const root = storePath(dataDirectory);
   const groups = foldersOf(join(root, 'store'));

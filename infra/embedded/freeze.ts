@@ -15,8 +15,8 @@ const KEY = 'secrets.key';
 
 /**
  * Freezes a data directory in use, for one backup at a time. While no statement writes, the engine hard-links the
- * immutable parts, and the mutable files are copied: the log, staged input, the key and definitions. Staged input looks as
- * after a kill, so a process that opens the backup loads it.
+ * immutable parts, and the mutable files are copied: the log, staged batches, the key and definitions. A process that opens
+ * the backup loads the staged batches, as after a kill.
  */
 export function createFreeze(
   store: EmbeddedStore,
@@ -62,7 +62,7 @@ export function createFreeze(
   };
 }
 
-/** Synchronous, so that nothing else of this process runs meanwhile. */
+/** Copies the mutable files. Synchronous, so that no other code of this process changes them meanwhile. */
 function copyChanging(directory: string, to: string): void {
   const tables = join('store', 'store');
   const paths = [

@@ -1,8 +1,8 @@
 import { open } from 'node:fs/promises';
 
 /**
- * Forces a file to the disk, or the entries of a directory: after a power loss an fsynced file may lack its name unless
- * its directory was fsynced too.
+ * Forces a file, or the entries of a directory, to the disk. After a power loss an fsynced file may be missing from its
+ * directory unless that was fsynced too.
  */
 export async function fsyncPath(path: string): Promise<void> {
   const handle = await open(path, 'r');

@@ -10,31 +10,31 @@ interface Group {
   settled: Promise<unknown>;
 }
 
-/** The messages of one publisher that waits for them. */
+/** The messages of one call of `append`, which waits until they are consumed. */
 interface Publication {
   readonly messages: readonly Message[];
   readonly bytes: number;
   readonly consumed: PromiseWithResolvers<void>;
 }
 
-/** Publishers of few bytes share a batch, because a load of one block costs as much as a load of many. */
+/** Smaller publications share a batch, because a load of one block costs as much as a load of many. */
 const FEW_BYTES_MAX = 2 ** 20;
 const SHARED_BYTES_MAX = 8 * 2 ** 20;
 
 /**
- * After a shared batch, small publications gather for this many times its duration, so that blocks that arrive one by one
- * leave most of the processor to the computation.
+ * After a batch of several publications, small publications gather for this many times its duration, at most GATHER_MS_MAX.
+ * So blocks that arrive one by one leave most of the processor to the computation.
  */
 const GATHER_FACTOR = 3;
 const GATHER_MS_MAX = 1000;
 
 const PARTITION = 0;
-/** Offsets begin at the time of the start, so they increase across restarts. */
+/** The first offset is the time of the start times this number, so offsets increase across restarts. */
 const OFFSETS_PER_MS = 1000;
 
 /**
- * A topic in memory. A publish resolves when every group has made the messages durable, and rejects with their failure:
- * then the messages are not acknowledged, and not delivered again.
+ * A topic in memory. `append` resolves when every group has made the messages durable. If a group fails, it rejects with
+ * that failure: the messages are neither acknowledged nor delivered again.
  */
 export class InProcessTopic {
   readonly #groups = new Map<string, Group>();
@@ -63,7 +63,7 @@ export class InProcessTopic {
     return consumed.promise;
   }
 
-  /** Resolves when a group has consumed all messages that were published before. */
+  /** Resolves when a group has consumed all messages that were appended before the call. */
   async waitUntilConsumed(group: string): Promise<void> {
     this.#gathering.abort();
     await Promise.allSettled(this.#waiting.map(({ consumed }) => consumed.promise));
@@ -83,7 +83,7 @@ export class InProcessTopic {
     }
   }
 
-  /** A large batch is delivered while the previous one is handled. A small one waits for that, and for others to share. */
+  /** Lets small publications gather, at least until the last batch is settled. Returns at once if one is large. */
   async #gather(): Promise<void> {
     this.#gathering = new AbortController();
     const { signal } = this.#gathering;

@@ -18,8 +18,8 @@ export class EmbeddedKeyValue implements KeyValue {
   readonly #sweeper: NodeJS.Timeout;
 
   /**
-   * Expiry uses the monotonic clock in place of the system clock. Set ahead, the system clock would end leases in use; set
-   * back by a day, it would keep the counter of a minute for a day. Only values follow a clock of tests.
+   * The monotonic clock decides expiry. With the system clock, a step forward would end leases in use, and a step back by a
+   * day would keep the counter of a minute for a day. If tests pass another clock, values and counters follow it.
    */
   constructor(clock: Clock, membershipClock = elapsed) {
     this.#valueClock = clock === systemClock ? elapsed : clock;

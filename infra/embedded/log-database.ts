@@ -14,11 +14,11 @@ export interface LogDatabaseOptions {
   readonly fsync: boolean;
 }
 
-/** The messages of one topic that are not deleted yet. */
+/** The stored messages of one topic. */
 export interface TopicTable {
   /** The offset of the newest message; 0 without messages. */
   lastOffset(): number;
-  /** The oldest messages after an offset. */
+  /** The oldest messages after an offset, at most `count`. */
   read(after: number, count: number): LogRecord[];
   /** Resolves with the offset of the last message when all are durable: they survive a kill from then on. */
   append(messages: readonly Message[]): Promise<number>;

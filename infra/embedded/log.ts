@@ -6,13 +6,13 @@ import { type RedeliveryOptions, StoredTopic } from './stored-topic.ts';
 type Handler = (batch: readonly LogRecord[]) => Promise<Ack>;
 
 interface EmbeddedLogOptions extends LogDatabaseOptions, RedeliveryOptions {
-  /** Topics that acknowledge messages once they are on disk; others acknowledge them once they are consumed. */
+  /** Topics that acknowledge messages once they are on disk. All others acknowledge messages once they are consumed. */
   readonly stored: readonly string[];
 }
 
 /**
- * The log of one process. A message is acknowledged when it is durable: a stored topic writes it to the database, and for
- * any other topic the effects of all groups are durable. The source of those can be read again.
+ * The log of one process. A stored topic acknowledges a message when it is in the database. Any other topic acknowledges it
+ * when all groups have made its effects durable; without an acknowledgement the publisher reads its source again.
  */
 export class EmbeddedLog implements Log {
   readonly system = 'chain_metrics';

@@ -2,8 +2,8 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * The id of the process whose chDB locks a data directory; null when none does, or when the system does not show
- * locks. The check avoids the message that chDB writes to standard error; it is no lock itself.
+ * The id of the process whose chDB locks a data directory; null if there is none, or if the system does not show locks.
+ * Checking first avoids the message that chDB writes to standard error. The check itself locks nothing.
  */
 export async function readLockOwner(directory: string): Promise<number | null> {
   try {
@@ -17,7 +17,7 @@ export async function readLockOwner(directory: string): Promise<number | null> {
     const owner = locks.find((words) => words[5] === file)?.[4];
     return owner === undefined ? null : Number(owner);
   } catch {
-    // Only a help in a message: other systems have no /proc.
+    // There is no store yet, or the system has no /proc. chDB itself refuses a directory in use.
     return null;
   }
 }

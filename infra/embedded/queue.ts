@@ -2,10 +2,10 @@ import { reasonOf } from '../errors.ts';
 import type { FailedJob, Job, JobHandler, Queue } from '../ports.ts';
 
 interface State {
-  /** In the order in which they run. */
+  /** Waiting jobs by id, in the order in which they will run. */
   readonly waiting: Map<string, QueuedJob>;
   readonly running: Map<string, { next: QueuedJob | undefined }>;
-  /** Timers of jobs that run again. */
+  /** Timers of jobs that will run again, by id. */
   readonly delayed: Map<string, NodeJS.Timeout>;
   readonly failed: Map<string, FailedJob>;
   handler: JobHandler<unknown> | undefined;
@@ -23,7 +23,7 @@ interface AttemptOptions {
   readonly backoffMs: number;
 }
 
-/** Jobs in memory. They are lost with the process; the next start plans them again from the ledger. */
+/** Jobs in memory. They are lost with the process; the next start plans them again from the store. */
 export class EmbeddedQueue implements Queue {
   readonly #queues = new Map<string, State>();
   readonly #options: AttemptOptions;
@@ -38,7 +38,7 @@ export class EmbeddedQueue implements Queue {
     const running = state.running.get(job.id);
     const added: QueuedJob = { ...job, attempts: 0 };
     state.failed.delete(job.id);
-    // A new job replaces one that waits to run again.
+    // The new job replaces one that waits for its next run.
     clearTimeout(state.delayed.get(job.id));
     state.delayed.delete(job.id);
     if (running) running.next = added;

@@ -18,7 +18,7 @@ import { readLockOwner } from './owner.ts';
 const PARTIAL = 'restoring.part';
 const RESTORED = 'restored.json';
 
-/** Which backup a data directory was restored from. */
+/** The backup that a data directory was restored from. */
 export interface Restored {
   readonly taken_at: string;
   readonly restored_at: string;

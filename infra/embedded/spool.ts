@@ -15,7 +15,7 @@ export interface SpooledFile {
   readonly table: string;
 }
 
-/** Time, number and table. */
+/** Name of a staged batch: time, number and table. */
 const NAME = /^\d+-\d+-(.+)\.ndjson$/;
 
 /** The staged batches of a data directory, in files that ClickHouse reads itself. */
@@ -34,7 +34,7 @@ export class Spool {
     }
   }
 
-  /** Path of a temporary file; the next process deletes what is left of it. */
+  /** Path of a temporary file. If it is left behind, the next process deletes it. */
   temporaryFile(): string {
     return join(this.#directory, `${randomUUID()}.part`);
   }
@@ -56,8 +56,8 @@ export class Spool {
       if (this.#fsync) await fsyncPath(this.#directory);
       return { file, table };
     } catch (error) {
-      // On a full disk they would take the space that the next attempt needs.
-      for (const left of [part, file]) rmSync(left, { force: true });
+      // Otherwise these files would take the space that the next attempt needs on a full disk.
+      for (const path of [part, file]) rmSync(path, { force: true });
       return refuse(error);
     }
   }

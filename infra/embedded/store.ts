@@ -38,23 +38,23 @@ import { readLockOwner } from './owner.ts';
 import { splitFiles } from './split-files.ts';
 import { Spool, type SpooledFile } from './spool.ts';
 
-/** Share of the engine's memory for one load. With a limit of its own, a load that is too large fails by itself. */
+/** Share of the engine's memory for one load. With a limit of its own, only the load fails if it is too large. */
 const LOAD_MEMORY_SHARE = 0.75;
 
 /**
- * Divides the processors among this many statements of the lane `work`: two windows are computed at a time by default, and
+ * Statements of the lane `work` among which the processors are divided. By default two windows are computed at a time, and
  * with more threads than processors both would take longer.
  */
 const WORK_AT_ONCE = 2;
 
-/** Threads of one of several concurrent statements; by default the engine gives each a thread per processor. */
+/** Threads of each of several concurrent statements. By default the engine uses one per processor for each statement. */
 const shareOfThreads = (statements: number) => Math.max(1, Math.floor(availableParallelism() / statements));
 
-/** From this size on the engine reads lines from a file twice as fast as from a statement. */
+/** Size from which the engine reads lines twice as fast from a file as from a statement. */
 const FILE_BYTES_MIN = 256 * 1024;
 
 /**
- * chDB behind the ClickHouse client. Settings are part of the statement: chDB would keep settings of the client for the
+ * chDB behind the ClickHouse client. Settings are part of each statement, since chDB keeps settings of the client for the
  * whole connection.
  */
 export class EmbeddedStore implements Store {
@@ -63,7 +63,7 @@ export class EmbeddedStore implements Store {
   readonly #spool: Spool;
   readonly #names: DirectoryFsync | null;
   readonly #lanes: Readonly<Record<Lane | 'kills', Connections>>;
-  /** Shared by writes, exclusive for a freeze. */
+  /** Writes share this lock; a freeze holds it exclusively. */
   readonly #writes = new ReadWriteLock();
   readonly #threadsOfPlace: number;
   readonly #structures = new TableStructures(this);
@@ -139,7 +139,7 @@ export class EmbeddedStore implements Store {
     });
   }
 
-  /** chDB returns a result whole, except into a file. */
+  /** Writes the result to a file first, since chDB returns it only as a whole. */
   async stream(statement: Sql, format: Format, limits?: StreamLimits): Promise<Readable> {
     const { name, settings } = FORMATS[format];
     const file = this.#spool.temporaryFile();
@@ -201,11 +201,11 @@ export class EmbeddedStore implements Store {
     return this.#spool.unfinished().map((file) => this.#staged(file));
   }
 
-  /** Links all parts of all tables under a name, then calls `meanwhile`. Returns the time, and how long writes were blocked. */
+  /** Hard-links all parts under a name, then calls `meanwhile`. Returns the time, and how long writes were blocked. */
   async freeze(name: string, meanwhile: () => void): Promise<{ takenAt: Date; heldMs: number }> {
     const asked = performance.now();
     return this.#writes.runExclusive(async () => {
-      // Not in the lane `work`: long queries may occupy it while writes are blocked.
+      // Not in the lane `work`, which long queries may occupy while writes are blocked.
       const tables = await this.rows<{ name: string }>(
         sql`SELECT name FROM system.tables WHERE database = ${DATABASE} AND engine LIKE '%MergeTree'`,
         { lane: 'probes' },

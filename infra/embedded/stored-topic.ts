@@ -15,19 +15,19 @@ export interface RedeliveryOptions {
 const BATCH_MESSAGES_MAX = 2000;
 
 /**
- * A topic that stores its messages before it acknowledges them. It has one consumer. A message is deleted once it and all
- * earlier ones are durable elsewhere; the rest is delivered to the next process.
+ * A topic that stores its messages before it acknowledges them. It has one consumer. A message is deleted once the effects
+ * of it and of all earlier messages are durable. The remaining messages are delivered to the next process.
  */
 export class StoredTopic {
   readonly #table: TopicTable;
   readonly #handler: Handler;
   readonly #options: Required<RedeliveryOptions>;
   readonly #closing = new AbortController();
-  /** Offsets of the last message that is stored, that is delivered, and that is durable elsewhere. */
+  /** Offset of the last stored message; below, of the last delivered one, and of the last one with durable effects. */
   #stored: number;
   #delivered = 0;
   #committed = 0;
-  /** After a batch that did not become durable no later one is committed, so that the next process receives them all. */
+  /** Whether a batch did not become durable. Then no later one is committed, so that the next process receives them all. */
   #hasFailed = false;
   #isDelivering = false;
   #delivering: Promise<void> = Promise.resolve();
@@ -47,7 +47,7 @@ export class StoredTopic {
     this.#deliver();
   }
 
-  /** Resolves when all messages that were appended before are committed, or cannot be before the next start. */
+  /** Resolves when all messages appended before the call are committed, or if only the next process can commit them. */
   async waitUntilConsumed(_group?: string): Promise<void> {
     const until = this.#stored;
     while (!this.#closing.signal.aborted && !this.#hasFailed && this.#committed < until) {
@@ -92,7 +92,7 @@ export class StoredTopic {
     if (outcome.status === 'rejected') this.#hasFailed = true;
     if (this.#hasFailed) return;
     this.#committed = offset;
-    // After a failure the messages are deleted with the next batch, or delivered to the next process again.
+    // If this fails, the messages are deleted with the next batch, or delivered again to the next process.
     await this.#table.deleteUntil(offset).catch(ignore('log.delete'));
   }
 }

@@ -98,7 +98,7 @@ function instrumentStore(store: Store, { statementSeconds, statementErrors }: Po
 interface StatementFacts {
   readonly lane?: Lane;
   readonly signal?: AbortSignal;
-  /** Table that it writes to. */
+  /** The table that the statement writes to. */
   readonly table?: string;
 }
 

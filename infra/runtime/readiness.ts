@@ -6,7 +6,7 @@ import type { Runtime, Service } from '../ports.ts';
 import { sql } from '../sql.ts';
 import type { InfraSettings } from './settings.ts';
 
-/** Orchestrators probe more often than the answer changes. */
+/** Age up to which a result is used again, since orchestrators probe more often than the answer changes. */
 const MAX_AGE_MS = 1000;
 
 /**

@@ -11,7 +11,7 @@ export function publishTraced(
   const attributes = messagingAttributes(runtime, 'send', topic, messages.length);
   return inSpan(`send ${topic}`, { kind: SpanKind.PRODUCER, attributes }, () => {
     const traceparent = activeTraceparent();
-    // Mutates the messages: a copy would build lazy values.
+    // Sets the field of the messages themselves, since a copy would build lazy values.
     if (traceparent !== undefined) for (const message of messages) Object.assign(message, { traceparent });
     return runtime.log.publish(topic, messages);
   });

@@ -13,11 +13,11 @@ import { ProductError } from '../errors.ts';
 import type { Traceparent } from '../ports.ts';
 
 interface CausedSpanOptions extends SpanOptions {
-  /** Spans of other processes or earlier jobs. Without them a span is part of the active one. */
+  /** Spans of other processes or earlier jobs that caused this span. Absent: the parent is the active span. */
   readonly causes?: readonly (Traceparent | undefined)[];
 }
 
-/** Further links are dropped. */
+/** Links of one span; more are dropped. */
 const LINKS_MAX = 32;
 
 /** Starts a span that continues the trace of its first recorded cause, and links it to the others. */
@@ -50,13 +50,13 @@ export const withActiveSpan = <Result>(span: Span, work: () => Result): Result =
 /** Runs work that several callers share, so that it is not part of the trace of the first one. */
 export const withoutSpan = <Result>(work: () => Result): Result => context.with(ROOT_CONTEXT, work);
 
-/** Marks a span as failed with the kind of the error only: its message may contain input. */
+/** Marks a span as failed. Records only the kind of the error, since its message may contain input. */
 export function failSpan(span: Span, error: unknown): void {
   span.setAttribute('error.type', kindOf(error));
   span.setStatus({ code: SpanStatusCode.ERROR });
 }
 
-/** The active span for other processes and later jobs; undefined if there is none or it has ended. */
+/** The active span as a header for other processes and later jobs; undefined if there is none or it has ended. */
 export function activeTraceparent(): Traceparent | undefined {
   const span = trace.getActiveSpan();
   return span && traceparentOf(span);

@@ -6,11 +6,11 @@ import type { Logger } from '../logger.ts';
 
 const SERVICE_NAME = 'chain-metrics';
 /**
- * Excludes the command line, which may contain keys, and detectors that read files: spans wait for them, and the engine
- * may occupy the threads that read files.
+ * Resource detectors. The one for the command line is excluded, since it may contain keys. Detectors that read files are
+ * excluded, since spans would wait for them while the engine occupies the threads that read files.
  */
 const DETECTORS = 'serviceinstance,env';
-/** May contain the key of a collector; the Helm chart mounts secrets as files. */
+/** A secret setting: it may contain the key of a collector. The Helm chart mounts secrets as files. */
 const HEADERS = 'OTEL_EXPORTER_OTLP_HEADERS';
 /** Time limit for sending the last spans at the end of a process. */
 const FLUSH_MS_MAX = 3000;
@@ -79,6 +79,6 @@ function atMostEvery(ms: number, report: (reason: string) => void): (reason: str
   };
 }
 
-/** Node gives a refused connection a code and no message. */
+/** The message of an error, or its code: Node reports a refused connection without a message. */
 const reasonOf = (error: Exception): string =>
   typeof error === 'string' ? error : error.message || String(error.code);

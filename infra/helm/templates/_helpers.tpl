@@ -50,8 +50,8 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- end }}
 
 {{- /*
-The settings of a role, as YAML: those of the role before those of all roles, and before both what the chart decides.
-Arguments: root, own (the values of the role), decided.
+The settings of a role, as YAML. Settings of the role override those of all roles, and settings of the chart override both.
+Arguments: root, own (the values of the role), decided (settings of the chart).
 */}}
 {{- define "chain-metrics.settings" -}}
 {{- $values := .root.Values }}

@@ -90,7 +90,7 @@ spec:
   revisionHistoryLimit: 3
   strategy:
     {{- if eq .role "ingest" }}
-    # The next process continues each chain once the lease is free.
+    # Recreate, since the next process can follow a chain only once the lease is free.
     type: Recreate
     {{- else }}
     type: RollingUpdate
@@ -145,7 +145,7 @@ spec:
             - { name: http, containerPort: 3000 }
             {{- end }}
             - { name: operator, containerPort: 9464 }
-          # A start waits SERVICE_WAIT_SECONDS for its services; a minute more for the rest.
+          # A start waits SERVICE_WAIT_SECONDS for its services; everything else gets a minute.
           startupProbe:
             httpGet: { path: /health/startup, port: operator }
             periodSeconds: 5
