@@ -1,4 +1,4 @@
-/** Chains with their own series; all further ones share one. */
+/** Chains with series of their own; all other chains share one series. */
 export const LABELLED_CHAINS_MAX = 200;
 
 export interface LabelledChain {
@@ -9,7 +9,7 @@ export interface LabelledChain {
 /** Labels of the shared series. */
 export const OTHER_CHAINS: LabelledChain = { relay_chain: 'other', chain: 'other' };
 
-/** One value for each chain, in the order of names, and one for all chains above the limit. */
+/** Returns a value for each of the first chains by name, and one value for all chains above the limit. */
 export function labelChains<Row extends LabelledChain>(
   rows: readonly Row[],
   read: (row: Row) => number,

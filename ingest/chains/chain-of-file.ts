@@ -24,7 +24,7 @@ export function chainOfFile(registry: Pick<Registry, 'find' | 'chains'>, file: s
   return undefined;
 }
 
-/** Numbers, dates, times, and words of counts such as `part 1 of 3`. */
+/** Matches numbers, dates, times, and counts such as `part 1 of 3`. */
 const ONLY_NUMBERS = /^(?:[-_.:TZ\d]|of|to|part)+$/i;
 
 const isParachain = ({ chains }: Pick<Registry, 'chains'>, relay: Chain, text: string) =>

@@ -4,7 +4,7 @@ import { SS58_PREFIX_MAX } from './address.ts';
 export const RELAY_CHAINS = ['polkadot', 'kusama', 'westend', 'solo'] as const;
 export type RelayChain = (typeof RELAY_CHAINS)[number];
 
-// Names travel in file names, record keys and query strings.
+// Names occur in file names, record keys and query strings.
 const chainName = z.string().regex(/^[a-z0-9][a-z0-9_-]*$/, 'lowercase letters, digits, - and _');
 const day = z.iso.date();
 const since = z.strictObject({ since: day }).nullable().default(null);
@@ -19,9 +19,9 @@ export const chainShape = z
     accounts: z.enum(['ss58', 'h160']).default('ss58'),
     ss58_prefix: z.int().min(0).max(65535),
     token: z.string().min(1),
-    // USD are exact to 48 decimals: 18 of the token and 30 of its price.
+    // Values in USD have 48 exact decimals: 18 of the token and 30 of the price.
     decimals: z.int().min(0).max(18),
-    /** Nominal seconds between blocks, oldest first; left out, the usual ones of the role. */
+    /** Nominal seconds between blocks, oldest first; default: the usual ones of the role. */
     block_times: z
       .array(z.strictObject({ since: day, seconds: z.number().positive() }))
       .min(1)
@@ -43,7 +43,7 @@ export const chainShape = z
       .nullable()
       .default(null),
   })
-  // A chain that never prints SS58 may have registered a larger one.
+  // A chain that never prints SS58 may have a larger prefix.
   .refine(
     (chain) => chain.accounts === 'h160' || chain.ss58_prefix <= SS58_PREFIX_MAX,
     `ss58_prefix above ${SS58_PREFIX_MAX}`,
@@ -53,7 +53,7 @@ export const chainShape = z
 export type ChainInput = z.input<typeof chainShape>;
 export type Chain = z.output<typeof chainShape>;
 
-/** Nominal seconds between two blocks of today. */
+/** Nominal seconds between two blocks on a day. */
 export function secondsPerBlock({ block_times }: Pick<Chain, 'block_times'>, today: string): number {
   const step = block_times.findLast(({ since }) => since <= today) ?? block_times[0];
   return (step as Chain['block_times'][number]).seconds;

@@ -1,14 +1,14 @@
 import { keccak_256 } from '@noble/hashes/sha3.js';
 
-// Contracts know every account by an Ethereum address of 20 bytes. Both directions work on keys in hex.
+// Contracts identify every account by an Ethereum address of 20 bytes. These functions convert keys in hex both ways.
 
 /** Twelve bytes that mark the account of an Ethereum address. */
 const PADDING = 'ee'.repeat(12);
 const H160_CHARS = 42;
 
 /**
- * Memoizes `h160Of` for one process: by account key, at most 50,000, never invalid since the result follows from the
- * key. A fold of a month of contract calls meets few callers often; each hash takes 28 µs.
+ * Memoizes `h160Of` for one process, at most 50,000 keys; a result never becomes invalid. Few callers occur often in a fold
+ * over a month of contract calls, and each hash takes 28 µs.
  */
 const known = new Map<string, string>();
 const KNOWN_MAX = 50_000;
@@ -26,5 +26,5 @@ export function h160Of(key: string): string {
   return address;
 }
 
-/** The key of the account that an Ethereum address has when no other is mapped to it. */
+/** The key of the account of an Ethereum address to which no other account is mapped. */
 export const accountOfH160 = (address: string): string => `${address}${PADDING}`;

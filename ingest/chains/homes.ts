@@ -3,7 +3,7 @@ import type { Registry } from './registry.ts';
 
 type Movable = 'staking' | 'governance' | 'treasury';
 
-/** Whether the staking, governance or treasury of a relay chain is on this chain on a UTC day: it may move once or more. */
+/** Whether the staking, governance or treasury of a relay chain, which may move, is on this chain on a UTC day. */
 export function isHome(
   { chains }: Pick<Registry, 'chains'>,
   chain: Chain,
@@ -12,7 +12,7 @@ export function isHome(
 ): boolean {
   const since = chain[what]?.since;
   if (since === undefined || since > day) return false;
-  // A solo chain moves nothing to another chain.
+  // Staking, governance and treasury of a solo chain never move to another chain.
   if (chain.relay_chain === 'solo') return true;
   return !chains.some((other) => {
     const moved = other.relay_chain === chain.relay_chain ? other[what]?.since : undefined;
@@ -20,7 +20,7 @@ export function isHome(
   });
 }
 
-/** Whether it was on no other chain before. */
+/** Whether this chain was the first one with that staking, governance or treasury. */
 export function isFirstHome({ chains }: Pick<Registry, 'chains'>, chain: Chain, what: Movable): boolean {
   const since = chain[what]?.since;
   if (since === undefined) return false;

@@ -9,7 +9,7 @@ import { CHAINS } from './table.ts';
 
 export type Registry = {
   chains: readonly Chain[];
-  /** By name or alias, in any case; undefined when unknown or when it belongs to another relay chain. */
+  /** Finds a chain by name or alias, ignoring case; undefined if it is unknown or belongs to another relay chain. */
   find: (nameOrAlias: string, relayChain?: string) => Chain | undefined;
   relayOf: (nameOrAlias: string) => RelayChain | undefined;
 };
@@ -36,7 +36,7 @@ export function buildRegistry(input: readonly unknown[]): Registry {
   };
 }
 
-/** Every name that a chain can be called by. */
+/** All names and aliases of chains. */
 export const namesOf = ({ chains }: Pick<Registry, 'chains'>): string[] =>
   chains.flatMap(({ name, aliases }) => [name, ...aliases]);
 
@@ -52,8 +52,8 @@ export function findChain(registry: Registry, name: string): Chain {
 }
 
 /**
- * The chain under which a snapshot is stored. A price belongs to its token, so it may name a chain of another relay chain, or
- * an unknown chain, whose name is kept.
+ * The chain under which a snapshot is stored. A price belongs to its token, so its chain may belong to another relay chain.
+ * The chain of a price may also be unknown; then its name is kept.
  */
 export function placeOfSnapshot(
   registry: Pick<Registry, 'find'>,
@@ -91,7 +91,7 @@ function indexByName(chains: readonly Chain[]): Map<string, Chain> {
   return byName;
 }
 
-/** The registry with the chains of `CHAINS_FILE`. Throws `setting_invalid` when that file cannot be read. */
+/** The registry with the chains of `CHAINS_FILE`. Throws `setting_invalid` if that file cannot be read. */
 export function readRegistry({ CHAINS_FILE }: { readonly CHAINS_FILE?: string | undefined }): Registry {
   try {
     return loadRegistry(CHAINS_FILE);

@@ -3,7 +3,7 @@ import type { ChainInput } from './chain.ts';
 // The built-in chains. Prefixes, tokens and decimals come from the public SS58 registry, para ids from the relay chains.
 // CHAINS_FILE adds more.
 
-/** The day from which staking, governance or treasury is on a chain; null if never. */
+/** The first day on which staking, governance or treasury is on a chain. */
 const since = (day: string) => ({ since: day });
 
 /** The staking, governance and treasury of a relay's token move together when they move to an asset hub. */

@@ -20,7 +20,7 @@ interface DeadLetterQueueOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Capacity of the queue in letters of full size; a letter that does not fit is counted as lost. */
+/** Capacity of the queue in letters of full size. A letter that does not fit is lost, and counted in `lost`. */
 const LETTERS_MAX = 256;
 const BATCH_BYTES = 4 * 2 ** 20;
 const RETRY_MS = 200;
@@ -28,8 +28,8 @@ const RETRY_MS_MAX = 10_000;
 const RETRY_SECONDS_MAX = 600;
 
 /**
- * Writes dead letters in the background. The caller neither waits for them nor fails with them, since refused input must not
- * delay accepted input.
+ * Writes dead letters in the background. The caller does not wait and gets no error, since refused input must not delay
+ * accepted input.
  */
 export class DeadLetterQueue {
   readonly #options: DeadLetterQueueOptions;
@@ -45,7 +45,7 @@ export class DeadLetterQueue {
     });
   }
 
-  /** Letters that were not stored because the store was unavailable for too long. */
+  /** Number of letters that could not be stored, mostly because the store was unavailable for too long. */
   get lost(): number {
     return this.#lost;
   }

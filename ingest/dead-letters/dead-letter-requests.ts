@@ -12,16 +12,16 @@ import {
 } from './dead-letter-retry.ts';
 import { countDeadLetters } from './dead-letters.ts';
 
-/** A request of an operator. Dead letters are named by the first characters of their ids. */
+/** A request of an operator. `ids` are ids of dead letters or their first characters. */
 export const deadLetterRequest = z.object({
   action: z.enum(['list', 'show', 'retry', 'drop']),
   ids: z
     .array(z.string().regex(/^[0-9a-f]{4,32}$/, 'an id is 4 to 32 hexadecimal digits'))
     .max(1000)
     .default([]),
-  /** All dead letters, for actions that take several. */
+  /** Whether `retry` or `drop` applies to all dead letters. */
   all: z.boolean().default(false),
-  /** Chain of bare blocks that are retried. */
+  /** Chain of the bare blocks among retried letters; default: the chain that the file is named after. */
   chain: z.string().optional(),
   limit: z.int().min(1).max(10_000).default(20),
 });
@@ -36,7 +36,7 @@ interface StoredDeadLetter {
   readonly size: number;
   readonly attempts: number;
   readonly received_at: string;
-  /** Its stored text; only of the action `show`. */
+  /** The stored text; only for the action `show`. */
   readonly text?: string;
 }
 
@@ -52,7 +52,7 @@ interface Row extends StoredDeadLetter, RetriedLetter {
   readonly bytes: string;
 }
 
-/** Lists, shows, retries or drops dead letters. Throws `usage` when one is not found. */
+/** Lists, shows, retries or drops dead letters. Throws `usage` if an id is not found. */
 export async function handleDeadLetterRequest(
   dependencies: RetryDependencies,
   given: DeadLetterRequest,

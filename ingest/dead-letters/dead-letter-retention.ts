@@ -9,13 +9,13 @@ import type { Runtime } from '../../infra/ports.ts';
 import { sql } from '../../infra/sql.ts';
 import { deadLetters } from '../raw/tables.ts';
 
-/** Letters of one deletion, and the pause before the next one: a deletion rewrites parts. */
+/** Letters of one deletion. A pause follows, since each deletion rewrites parts. */
 const LETTERS_MAX = 10_000;
 const PAUSE_MS = 1000;
 
 interface DeadLetterRetentionOptions {
   readonly runtime: Pick<Runtime, 'store' | 'keyValue' | 'clock'>;
-  /** Days that a letter is kept after its last refusal; 0 for ever. */
+  /** Days that a letter is kept after its last refusal; 0: forever. */
   readonly days: number;
   readonly leaseMs: number;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
@@ -63,7 +63,7 @@ export class DeadLetterRetention {
     return deleted ?? 0;
   }
 
-  /** Deletes all rows of a letter together: without its tombstone a dropped letter would return. */
+  /** Deletes all rows of a letter together: without the tombstone a dropped letter would reappear. */
   async #deleteSome(before: string): Promise<number> {
     const { store } = this.#options.runtime;
     const old = await store.rows<{ id: string }>(

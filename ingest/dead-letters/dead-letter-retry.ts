@@ -25,7 +25,7 @@ export interface RetriedLetter {
 
 export interface RetryOutcome {
   readonly id: string;
-  /** Why it is refused again; null when it was accepted. */
+  /** Why the letter is refused again; null if it was accepted. */
   readonly refused: string | null;
 }
 
@@ -33,7 +33,7 @@ export interface RetryOutcome {
 export interface RedeliveryResult {
   /** Why the letter, or a part of it, is refused again; null if all of it was accepted. */
   readonly refused: string | null;
-  /** A letter of the refused part, if the rest was accepted. */
+  /** A dead letter with only the refused part, if the other part was accepted. */
   readonly rest?: DeadLetter;
 }
 
@@ -48,7 +48,7 @@ export interface RetryDependencies {
 }
 
 const PART_BYTES = 16 * 2 ** 20;
-/** How long a retry waits until its messages are loaded. */
+/** Longest time that a retry waits until its messages are loaded. */
 const LOADED_MS_MAX = 120_000;
 
 /**
@@ -68,7 +68,7 @@ export async function retryDeadLetters(
     if (deliver === undefined) lines.push(letter);
     else outcomes.push(await redelivered(dependencies, letter, deliver));
   }
-  // The log has whole lines, the store may have truncated ones.
+  // The log keeps whole lines; the store may have truncated them.
   const bytesOf = ({ size, log_offset }: RetriedLetter) =>
     ROW_BYTES + (log_offset === '' ? Math.min(size, deadLetterBytes) : size);
   for (const part of chunkBySize(lines, PART_BYTES, bytesOf)) {
@@ -83,14 +83,14 @@ async function redelivered(
   deliver: (letter: RetriedLetter) => Promise<RedeliveryResult>,
 ): Promise<RetryOutcome> {
   const { refused, rest } = await deliver(letter);
-  // Before the letter is dropped: after a kill in between it is retried again, and counts once.
+  // Before the letter is dropped: after a kill in between, the letter still exists and is retried again.
   if (rest) await writeDeadLetters(runtime.store, [rest], runtime.clock.now(), deadLetterBytes);
   if (refused === null || rest) await dropDeadLetters(runtime, [letter]);
   else await countAttempt(runtime, letter, refused);
   return { id: letter.id, refused };
 }
 
-/** The same letter with the new reason; its bytes need not be read. */
+/** Stores the letter again with the new reason, without reading its bytes. */
 async function countAttempt({ store, clock }: Runtime, { id }: RetriedLetter, reason: string): Promise<void> {
   const now = clock.now();
   await store.run(
@@ -114,7 +114,7 @@ async function retryLines(
     const bytes = whole[at];
     const { id, topic, line } = letter;
     const origin = { source: 'retry', origin: letter.origin, line };
-    // A truncated archive is a letter without bytes: a retry could not tell more than its reason.
+    // The letter of a truncated archive has no bytes to retry.
     if (!bytes?.length) {
       const kept = letter.size === 0 ? 'none of its bytes are stored' : 'only its first bytes are stored';
       outcomes.push({ id, refused: `${kept}; ingest ${letter.origin} again` });
@@ -196,7 +196,7 @@ async function wholeBytes(
   return letters.map(({ id }) => found.get(id) ?? null);
 }
 
-/** Writes tombstones, which are older than any later dead letter of the same line. */
+/** Writes tombstones. Any later dead letter of the same line has a greater version. */
 export async function dropDeadLetters({ store }: Runtime, letters: readonly RetriedLetter[]): Promise<void> {
   await store.insert(
     deadLetters,

@@ -10,7 +10,7 @@ export interface DeadLetter extends Origin {
   readonly topic: string;
   readonly reason: string;
   readonly bytes: Buffer;
-  /** Limit of the stored bytes, for a letter that would be refused again and so need not be whole. */
+  /** Limit of the stored bytes. Set if a retry would be refused again, so the letter need not be whole. */
   readonly keptBytes?: number;
 }
 
@@ -25,7 +25,7 @@ export const DEAD_LETTER_BYTES_MAX = 64 * 1024;
 const PART_BYTES = 4 * 2 ** 20;
 /** Size of a row without its text. */
 export const ROW_BYTES = 1000;
-/** Limits, since reasons and origins may quote the message. */
+/** Reasons and origins are truncated, since they may quote the message. */
 const REASON_CHARS_MAX = 500;
 const ORIGIN_CHARS_MAX = 1000;
 
@@ -55,7 +55,7 @@ export async function writeDeadLetters(
 const keptOf = ({ bytes, keptBytes }: DeadLetter, bytesMax: number): Buffer =>
   bytes.subarray(0, Math.min(keptBytes ?? bytesMax, bytesMax));
 
-/** A row of `dead_letters` without what the store and the log know about it. */
+/** A row of `dead_letters` without the columns that need the store or the log: attempts and offset. */
 export type DeadLetterRow = ReturnType<typeof deadLetterRow>;
 
 export const deadLetterRow = (letter: DeadLetter, now: number, bytesMax: number) => ({
@@ -71,7 +71,7 @@ export const deadLetterRow = (letter: DeadLetter, now: number, bytesMax: number)
   run: letter.run ?? '',
 });
 
-/** Inserts rows with the number of the failed attempt, and with their offsets on the log if they have any. */
+/** Inserts rows with the number of failed attempts, and with offsets on the dead letter topic if there are any. */
 export async function insertDeadLetters(
   store: Store,
   rows: readonly DeadLetterRow[],
@@ -88,7 +88,7 @@ export async function insertDeadLetters(
     await store.insert(deadLetters, whole);
   } catch (error) {
     if (!(error instanceof ProductError) || error.code !== 'store_refused') throw error;
-    // Only the text of the sender can be refused: all other columns are our own.
+    // The text of the sender is the only column that the store can refuse.
     await store.insert(
       deadLetters,
       whole.map((row) => ({ ...row, bytes: '' })),
@@ -135,11 +135,11 @@ function idOf(letter: DeadLetter): string {
 }
 
 interface LetterTry {
-  /** The number of the attempt that failed; letters that were dropped or retried count too. */
+  /** Number of failed attempts, including those before the letter was dropped or retried. */
   readonly attempts: number;
   /**
-   * Newer than all stored rows of the letter, even if this clock is behind that of another process, and newer than the
-   * tombstone of a concurrent retry.
+   * Greater than the versions of all stored rows of the letter, even if the clock of this process is behind, and greater
+   * than that of the tombstone of a concurrent retry.
    */
   readonly version: number;
 }

@@ -1,10 +1,10 @@
 /**
- * An amount as it comes in blocks and snapshots: decimal digits, a JSON integer, or 0x-hex (big-endian).
- * Null for anything else: a sign, a fraction, separators, or more than 128 bits, which no balance has.
+ * Parses an amount of a block or snapshot: decimal digits, a JSON integer, or big-endian 0x-hex. Null for anything else,
+ * such as a sign, a fraction, separators, or more than 128 bits, which no balance has.
  */
 export const parseAmount = (value: unknown): bigint | null => parseUnsigned(value, 128n);
 
-/** As `parseAmount`, for Ethereum amounts of up to 256 bits. */
+/** Like `parseAmount`, for Ethereum amounts of up to 256 bits. */
 export const parseWideAmount = (value: unknown): bigint | null => parseUnsigned(value, 256n);
 
 function parseUnsigned(value: unknown, bits: bigint): bigint | null {

@@ -2,8 +2,8 @@ import { keyOf } from '../chains/address.ts';
 import { parseAmount } from './amount.ts';
 import { type EVENT_FIELDS, type FieldKind, fieldsOfEvent, type KnownEvent } from './event-fields.ts';
 
-// Reads events of the coretime broker into named fields. Each item of `data` is the JSON text of its value; strings and
-// numbers are plain, null is empty.
+// Reads events of the coretime broker into named fields. Each item of `data` is a text: strings and numbers without
+// quotes, objects and lists as JSON, null as the empty text.
 
 /** A region: timeslices from `begin` on a core. The mask selects some of the 80 parts of the core. */
 export type RegionId = { begin: number; core: number; mask: string };
@@ -12,7 +12,7 @@ export type Workload = { mask: string; assignment: Assignment }[];
 
 type Data = readonly string[];
 
-/** The TypeScript type of each kind of field; `any` is not read. */
+/** The TypeScript type of each kind of field. Fields of the kind `any` are not read. */
 interface FieldTypes {
   account: string;
   amount: bigint;
@@ -110,7 +110,7 @@ function workload(text: string | undefined): Workload {
   });
 }
 
-/** `{"task":"2000"}`, `{"pool":null}` or `"Pool"`, in any case of the variant. */
+/** Reads `{"task":"2000"}`, `{"pool":null}` or `"Pool"`. The variant may be in upper or lower case. */
 function assignment(value: unknown): Assignment {
   const entries = typeof value === 'string' ? [[value, null] as const] : Object.entries(record(value));
   const [[variant, content] = []] = entries;

@@ -6,14 +6,14 @@ import { eventsOf, ReverseEventReader } from './events.ts';
 import { asRecord, type CallName, callName } from './names.ts';
 import { countUnreadCalls, executedCalls, NO_ACCOUNT, nestedCalls } from './wrappers.ts';
 
-// Finds the nested calls that a block executed, and their actors. A block lists only top-level calls; nested ones follow
-// from the tree of calls and the events.
+// Finds the nested calls that a block executed, and their actors. A block lists the results of top-level calls only; the
+// results of nested calls follow from the tree of calls and the events.
 
 /** `path` counts positions from the extrinsic down: `0.2` is the third call of a batch in a proxy. */
 type NestedCall = { path: string; pallet: string; call: string; actor: string | null; args: Args };
 type RefusedCall = { extrinsic_index: number | null; reason: string; raw: string };
 
-/** An executed call without a rule whose arguments contain calls: whether these ran is unknown. */
+/** An executed call whose arguments contain calls, but for which no rule says whether they ran. */
 type UnknownWrapper = Pick<NestedCall, 'path' | 'pallet' | 'call'> & { calls: number };
 
 type DecodedExtrinsic = {
@@ -24,7 +24,7 @@ type DecodedExtrinsic = {
 export type DecodedBlock = {
   calls: (NestedCall & { extrinsic_index: number })[];
   unknown: (UnknownWrapper & { extrinsic_index: number })[];
-  /** Domains of wrapper extrinsics; every other domain follows from the name alone. */
+  /** Domains of wrapper extrinsics. For all others SQL derives the domain from the name. */
   domains: { extrinsic_index: number; domain: Domain }[];
   ethereum: (EthereumTransaction & { extrinsic_index: number })[];
   refused: RefusedCall[];
@@ -73,7 +73,7 @@ function addExtrinsic(decoded: DecodedBlock, extrinsic_index: number, extrinsic:
   if (isWrapper(call.pallet, call.call)) {
     decoded.domains.push({ extrinsic_index, domain: domainOf(call.pallet, call.call, treesInside(call)) });
   }
-  // Unless it has exactly one outcome, it is unknown whether it ran.
+  // With no outcome event, or with several, it is unknown whether the extrinsic ran.
   if (outcomesOf(extrinsic) === 1) {
     const { calls, unknown } = decodeExtrinsic(extrinsic);
     for (const nested of calls) decoded.calls.push({ ...nested, extrinsic_index });
@@ -113,7 +113,7 @@ function executedInside(
     const at = path === '' ? `${ran.index}` : `${path}.${ran.index}`;
     const inside = executedInside(nested, ran.actor, at, events, depth + 1);
     const hasAccount = ran.actor !== NO_ACCOUNT;
-    // A vote by root has no voter, and must not count as the vote of an unknown account.
+    // A vote by root has no voter. It must not count as a vote of an unknown account.
     const isVote = nested.pallet === 'convictionVoting';
     const own = { path: at, ...nested, actor: hasAccount ? ran.actor : null };
     siblings.push(isVote && !hasAccount ? inside : [own, ...inside]);

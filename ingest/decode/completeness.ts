@@ -11,7 +11,7 @@ export const EVENTS_MISSING =
   'events missing: the source had lost the events of this block; another source may have them';
 export const EXTRINSICS_MISSING = 'extrinsics missing: only block 0 has none; another source may have them';
 
-/** Why a block is incomplete; null if it may be complete, or is not a block. */
+/** Returns the reason why a block is incomplete; null if it may be complete or is not a block. */
 export function findIncompleteness(block: unknown): string | null {
   const { number, extrinsics } = asRecord(block) ?? {};
   if (!Array.isArray(extrinsics)) return null;
@@ -21,7 +21,7 @@ export function findIncompleteness(block: unknown): string | null {
   return isWhole ? null : EVENTS_MISSING;
 }
 
-/** As `findIncompleteness`, for a line. Invalid JSON is refused later, when it is loaded. */
+/** Like `findIncompleteness`, for a line. Returns null for invalid JSON, which the load refuses. */
 export function findLineIncompleteness(line: Buffer): string | null {
   try {
     return findIncompleteness(JSON.parse(line.toString('utf8')));

@@ -2,7 +2,7 @@ import { blake2b } from '@noble/hashes/blake2.js';
 
 // Accounts without a key of their own, derived by the runtime from other accounts.
 
-/** Both pallets use the id of the pallet that contained multisigs first. */
+/** Id in the hash. The pallets multisig and utility both use the id of the pallet that contained multisigs first. */
 const ENTROPY = Buffer.from('modlpy/utilisuba');
 
 /** The account of a multisig, derived from the sorted signatories and the threshold. */
@@ -24,7 +24,7 @@ function hashToAccount(entropy: Uint8Array, byteLength: number): string {
 
 const bytesOf = (key: string) => Buffer.from(key.slice(2), 'hex');
 
-/** An Ethereum-style chain decodes its 20-byte account from the first bytes of the hash. */
+/** Bytes of an account of the chain. A chain with Ethereum accounts uses the first 20 bytes of the hash. */
 const lengthOf = (key: string | undefined) => ((key?.length ?? 66) - 2) / 2;
 
 function u16(value: number): Buffer {
@@ -33,7 +33,7 @@ function u16(value: number): Buffer {
   return bytes;
 }
 
-/** SCALE's compact integer; a multisig has at most a hundred signatories, so two bytes suffice. */
+/** A compact integer of SCALE. Two bytes suffice, since a multisig has at most a hundred signatories. */
 function compactLength(length: number): Buffer {
   return length < 64 ? Buffer.from([length << 2]) : u16((length << 2) | 1);
 }

@@ -51,7 +51,7 @@ export const PALLET_DOMAIN: ReadonlyMap<string, Domain> = new Map(
   ),
 );
 
-/** Wrappers take the domain of the calls inside them: whole pallets, and single calls. */
+/** Pallets whose calls are all wrappers; single wrapper calls follow. A wrapper has the domain of the calls inside it. */
 const WRAPPER_PALLETS = ['utility', 'proxy', 'multisig', 'sudo', 'scheduler'];
 const WRAPPER_CALLS = [
   'recovery.asRecovered',
@@ -74,7 +74,7 @@ const CALL_DOMAIN: Record<string, Domain> = {
   'xcmPallet.forceXcmVersion': 'System',
 };
 
-/** For pallets without an entry: the first pattern that matches; `*` matches anything. */
+/** Domains of pallets without an entry above. The first matching pattern applies; `*` matches anything. */
 const PATTERNS: readonly (readonly [pattern: string, domain: Domain])[] = [
   ['bridge*parachains', 'Consensus'],
   ['bridge*messages', 'Consensus'],
@@ -93,7 +93,7 @@ const PATTERNS: readonly (readonly [pattern: string, domain: Domain])[] = [
 ];
 const OTHERWISE: Domain = 'System';
 
-/** Folds spellings: `Balances.transfer_all` equals `balances.transferAll`. */
+/** Makes notations equal: `Balances.transfer_all` and `balances.transferAll`. */
 const fold = (name: string) => name.toLowerCase().replaceAll('_', '');
 
 const domainOfPallet = new Map([...PALLET_DOMAIN].map(([pallet, domain]) => [fold(pallet), domain]));
@@ -128,8 +128,8 @@ export function domainOf(pallet: string, call: string, inner: readonly CallTree[
 }
 
 /**
- * The domain of a top-level call as a ClickHouse expression over two column expressions. It does not see nested calls, so a
- * wrapper is System.
+ * The domain of a top-level call, as a ClickHouse expression over two column expressions. The expression does not see nested
+ * calls, so the domain of a wrapper is System.
  */
 export function domainSql(pallet: string, call: string): string {
   const foldSql = (expression: string) => `replaceAll(lower(${expression}), '_', '')`;
@@ -143,7 +143,7 @@ export function domainSql(pallet: string, call: string): string {
   );
   const full = `concat(${name}, '.', ${foldSql(call)})`;
   const byPattern = `multiIf(match(${full}, ${text(REMOTE_PROXY)}), ${text(OTHERWISE)}, ${patterns.join(', ')}, ${text(OTHERWISE)})`;
-  // `transform` instead of a branch for each name: it is fast to plan, and every batch is planned again.
+  // `transform` is faster to plan than a branch for each name, and every batch is planned again.
   return lookUp(full, qualified, lookUp(name, domainOfPallet, byPattern));
 }
 
@@ -152,7 +152,7 @@ function lookUp(value: string, table: ReadonlyMap<string, Domain>, otherwise: st
   return `transform(${value}, ${list(table.keys())}, ${list(table.values())}, ${otherwise})`;
 }
 
-/** Needs no escaping: the tables above contain no quote and no backslash. */
+/** A string literal. Escapes nothing, since the tables above contain no quote and no backslash. */
 function text(value: string): string {
   return `'${value}'`;
 }

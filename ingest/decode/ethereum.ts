@@ -2,22 +2,22 @@ import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { RLP } from 'micro-eth-signer/core/rlp.js';
 
-// A signed Ethereum transaction in a block; its sender must be recovered from the signature.
+// Reads a signed Ethereum transaction in a block. The sender must be recovered from the signature.
 
 export type EthereumTransaction = {
   /** Recovered from the signature. */
   from: string;
   /** Null for the creation of a contract. */
   to: string | null;
-  /** keccak256 of the payload: the hash by which Ethereum tools know it. */
+  /** keccak256 of the payload: the transaction hash in Ethereum tools. */
   hash: string;
-  /** In wei. */
+  /** The transferred value in wei. */
   value: string;
   gas_limit: string;
   /** The gas price, or the maximum fee per gas. */
   gas_price: string;
   input_size: number;
-  /** The first four bytes of the input, null when it is shorter. */
+  /** The first four bytes of the input; null if it is shorter. */
   selector: string | null;
 };
 
@@ -40,7 +40,7 @@ export function readEthereumTransaction(payload: unknown): EthereumTransaction {
   return { from: senderOf(type === null ? legacySignature(fields) : typedSignature(type, fields)), ...read };
 }
 
-/** All fields but the sender, whose recovery costs more than everything else. */
+/** Reads all fields except the sender, whose recovery takes longer than everything else. */
 export function readEthereumFields(payload: unknown): Omit<EthereumTransaction, 'from'> {
   const bytes = payloadBytes(payload);
   return readFields(bytes, split(bytes));

@@ -2,12 +2,12 @@ import { fieldsOfEvent } from './event-fields.ts';
 import { palletName, pascalCase } from './names.ts';
 import { RENAMED_EVENTS } from './renamed.ts';
 
-// Orders event data that archives write as objects. Some archives sort the fields, so positions follow from the names.
+// Converts event data that archives write as objects into lists. Some archives sort the fields, so names give the order.
 
 const REGION_SPLIT = ['old_region_id', 'new_region_ids'];
 const CURATOR = ['bounty_id', 'curator'];
 
-/** Field names of the metadata, for events of which `event-fields.ts` lacks fields or uses other names. */
+/** Field names of the metadata, for events whose fields `event-fields.ts` lacks or names differently. */
 const METADATA_NAMES: Readonly<Record<string, readonly string[]>> = {
   'staking.Rewarded': ['stash', 'dest', 'amount'],
   'broker.Partitioned': REGION_SPLIT,
@@ -24,7 +24,7 @@ const METADATA_NAMES: Readonly<Record<string, readonly string[]>> = {
   'utility.BatchInterrupted': ['index', 'error'],
 };
 
-/** Names of archives for fields that `event-fields.ts` names differently. */
+/** Field names in archives that `event-fields.ts` names differently. */
 const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ['region_id', 'region'],
   // The former name.

@@ -1,9 +1,8 @@
-// Positions and kinds of the fields of events that facts are read from, for the SQL of the store and the decoders in
-// TypeScript.
+// Positions and kinds of the fields of known events. The SQL of the store and the decoders in TypeScript use them.
 
 /**
  * The kind of a field. The store decodes every kind except the last three: it only checks `optional_account` and
- * `workload`, which folds read, and nothing reads `any`.
+ * `workload`, which folds decode, and nothing reads `any`.
  */
 export type FieldKind =
   | 'account'
@@ -33,7 +32,7 @@ const INDEX_TALLY = { ...INDEX, tally: 'any' } as const;
 const CHILD = { ...INDEX, child_index: 'whole' } as const;
 
 export const EVENT_FIELDS = {
-  // Kusama's first runtimes carried the fee as a fourth field.
+  // The first runtimes of Kusama have the fee as a fourth field.
   'balances.Transfer': {
     fields: { from: 'account', to: 'account', amount: 'amount', fee: 'any' },
     lengths: [3, 4],

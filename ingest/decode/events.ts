@@ -2,7 +2,7 @@ import { parseAmount } from './amount.ts';
 import { byPosition } from './event-data.ts';
 import { asRecord, methodNames, palletName, pascalCase } from './names.ts';
 
-/** An event of one extrinsic; its data by position. */
+/** An event of an extrinsic, with data by position. */
 type Event = { name: string; data: readonly unknown[] };
 
 export function eventsOf(extrinsic: Record<string, unknown>): Event[] {
@@ -20,8 +20,8 @@ function readEvent(event: unknown): Event {
 }
 
 /**
- * Reads the events of an extrinsic backwards. A wrapper completes after its nested calls, so the events before its
- * completion belong to them. Each completion is taken once and becomes the new end.
+ * Reads the events of an extrinsic backwards. A wrapper completes after its nested calls, so the events of the nested calls
+ * precede its completion event. Each completion event is taken once and becomes the new end.
  */
 export class ReverseEventReader {
   readonly #events: readonly Event[];
@@ -35,7 +35,7 @@ export class ReverseEventReader {
     this.#end = events.length;
   }
 
-  /** The last event of one of these names that has not been passed yet, or undefined. */
+  /** Takes the last event with one of these names before the end; undefined if there is none. */
   takeLast(...names: readonly string[]): Event | undefined {
     const last = Math.max(...names.map((name) => this.#lastOf(name)));
     if (last < 0) return undefined;
@@ -43,7 +43,7 @@ export class ReverseEventReader {
     return this.#events[last];
   }
 
-  /** Passes the last event of this name if its result is ok. */
+  /** Takes the last event with this name if its result is ok. */
   takeLastOk(name: string): void {
     if (isOk(this.#events[this.#lastOf(name)]?.data[0])) this.takeLast(name);
   }
@@ -54,13 +54,13 @@ export class ReverseEventReader {
     return positions.at(-1) ?? -1;
   }
 
-  /** Whether the extrinsic has such an event, passed or not. */
+  /** Whether the extrinsic has an event with this name, taken or not. */
   has(name: string): boolean {
     return this.#positions.has(name);
   }
 }
 
-/** A dispatch result in any of its spellings: `"Ok"`, `true`, `{ok: …}`. */
+/** Whether a dispatch result is ok, in any of its notations: `"Ok"`, `true`, `{ok: …}`. */
 export function isOk(result: unknown): boolean {
   if (result === true) return true;
   if (typeof result === 'string') return result.toLowerCase() === 'ok';

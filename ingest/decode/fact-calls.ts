@@ -1,4 +1,4 @@
-/** Calls that facts are read from, at the top level and nested. */
+/** Pallets whose calls metrics read, at the top level and nested. */
 export const FACT_PALLETS: readonly string[] = [
   'polkadotXcm',
   'xcmPallet',
@@ -18,7 +18,7 @@ export const INSTANTIATIONS: readonly string[] = [
   'instantiateWithCode',
   'ethInstantiateWithCode',
 ];
-/** Calls on the curator of a bounty or a child bounty. */
+/** Calls that change the curator of a bounty or a child bounty. */
 export const CURATOR_CALLS: readonly string[] = ['proposeCurator', 'acceptCurator', 'unassignCurator'];
 export const FACT_CALLS: readonly string[] = [
   'system.remark',

@@ -1,5 +1,5 @@
-// JSON.parse rounds numbers that a double cannot hold, such as amounts of 18 decimals. Here such a number becomes a decimal
-// string in plain notation, or its own text if it is larger than every double. All others stay numbers.
+// JSON.parse rounds numbers that a double cannot represent, such as amounts with 18 decimals. This parser returns such a
+// number as a decimal string in plain notation, or as its original text if it is larger than every double.
 
 /** TypeScript does not know the third argument of a reviver yet. */
 type SourceReviver = (key: string, value: unknown, context: { source?: string }) => unknown;
@@ -29,16 +29,16 @@ const MAY_BE_REWRITTEN = /[:[,\s]-?(?:\d{16}|\d+[.eE])|-0/;
 
 export const mayBeRewritten = (text: string): boolean => MAY_BE_REWRITTEN.test(` ${text}`);
 
-/** Missing in the types of TypeScript. */
+/** The types of TypeScript lack these functions. */
 const { rawJSON, isRawJSON } = JSON as unknown as {
   rawJSON: (text: string) => object;
   isRawJSON: (value: unknown) => boolean;
 };
 
-/** Whether a value is one of the objects that `parseAsWritten` makes of numbers. */
+/** Whether a value is an object that `parseAsWritten` returns in place of a number. */
 export const isNumberAsWritten = isRawJSON;
 
-/** Parses JSON so that `JSON.stringify` writes all numbers as they were, also 5.0 and 1e3; these become objects. */
+/** Parses JSON so that `JSON.stringify` writes all numbers unchanged. Numbers such as 5.0 and 1e3 become objects. */
 export function parseAsWritten(text: string): unknown {
   if (!mayBeRewritten(text)) return JSON.parse(text);
   const revive: SourceReviver = (_key, value, { source }) =>
@@ -48,7 +48,7 @@ export function parseAsWritten(text: string): unknown {
 
 const DIGITS_MAX = 100;
 
-/** A number without exponent, redundant zeros or plus sign; null if it is invalid or absurdly long. */
+/** Writes a number without exponent, redundant zeros or plus sign; null if it is invalid or too long. */
 export function plainDecimal(text: string): string | null {
   const parts = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text);
   if (parts === null) return null;

@@ -29,7 +29,7 @@ export function pascalCase(raw: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1);
 }
 
-/** The two raw names in `{pallet, method}` or `'pallet.method'` of a call or an event. */
+/** The two names of a call or an event, unchanged, from `{pallet, method}` or `'pallet.method'`. */
 export function methodNames(method: unknown): [pallet: string, name: string] | null {
   if (typeof method === 'string') {
     const [pallet, name, ...rest] = method.split('.');

@@ -5,7 +5,7 @@ const PLAIN_KEY = /^[a-zA-Z_]\w{0,50}$/;
 /** The field of Sidecar's answer to a request by relay block. */
 const BY_RELAY_BLOCK = 'parachainDataPerBlock';
 
-/** If a document is not a block but contains blocks: the reason, and how to extract them. Else null. */
+/** For a document that is not a block but contains blocks: the reason, and how to extract the blocks. Otherwise null. */
 export function explainNestedBlocks(document: unknown): string | null {
   const record = asRecord(document) ?? {};
   if (Array.isArray(record[BY_RELAY_BLOCK]) && record[BY_RELAY_BLOCK].length === 0)

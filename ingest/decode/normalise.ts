@@ -6,10 +6,10 @@ import { asRecord } from './names.ts';
 import { explainNestedBlocks } from './nested-blocks.ts';
 
 /**
- * The slow path, for blocks in another layout than Sidecar's: other key orders, methods as one word, event data with names.
- * It produces the layout of the engine's column types and accepts whatever they accept: one bad line sends its whole batch
- * this way, and the rows of a block must not depend on that. So values that the engine reads as text are not changed, and
- * fields that it does not read are dropped.
+ * Converts blocks whose layout differs from Sidecar's: other key orders, methods as one word, event data with names. The
+ * result has the layout of the engine's column types. It accepts everything that they accept: one bad line sends its whole
+ * batch through this code, and the rows of the other blocks must not change. So values that the engine reads as text stay
+ * unchanged, and fields that it does not read are dropped.
  */
 const method = z
   .union([
@@ -58,7 +58,7 @@ const extrinsic = z
     info: isNumberAsWritten(given?.info) ? {} : (asRecord(given?.info) ?? {}),
     events: given?.events ?? [],
   }));
-/** A missing field gets the common message. */
+/** The error of a schema: `reason`, or the common message if the field is missing. */
 const unlessMissing = (reason: string) => ({
   error: ({ input }: { readonly input?: unknown }) => (input === undefined ? undefined : reason),
 });

@@ -1,4 +1,4 @@
-// Pallets and events that runtimes renamed, older name to present one. The decoders and the store's SQL read these.
+// Pallets and events that runtimes renamed: from the older name to the present one. TypeScript and SQL both use these.
 
 export const RENAMED_PALLETS: Readonly<Record<string, string>> = {
   parasInherent: 'paraInherent',
@@ -6,7 +6,7 @@ export const RENAMED_PALLETS: Readonly<Record<string, string>> = {
   electionsPhragmen: 'phragmenElection',
 };
 
-/** By the pallet's present name. */
+/** Keys contain the present name of the pallet. */
 export const RENAMED_EVENTS: Readonly<Record<string, string>> = {
   'staking.Reward': 'Rewarded',
   'staking.Slash': 'Slashed',

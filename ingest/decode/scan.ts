@@ -1,14 +1,14 @@
-// Most blocks contain no nested call. Their text is searched, not parsed; of the other blocks only the extrinsics that may
-// contain one are parsed.
+// Searches the text of blocks, since most blocks contain no nested call and need no parsing. In other blocks only the
+// extrinsics that may contain a nested call are parsed.
 
 /**
  * Arguments that contain calls: `"call":`, `"calls":`, `"proposal":`, `"fallback":`. The search looks for the part after
- * `|`, which starts with a letter that hex never contains: so it skips hex at the speed of memory.
+ * `|`. That part starts with a letter that hex never contains, so the search skips hex at the speed of memory.
  */
 const ARGUMENTS = ['"ca|ll":', '"ca|lls":', '"pro|posal":', '"fal|lback":'].map(searchedBy);
 /** The common part of `ethTransact` and `EthTransact`, and `eth_transact`. */
 const ETHEREUM = ['th|Transact', 'th|_transact'].map(searchedBy);
-/** Arguments of a call. They follow the method object in a nested call, and the nonce in an extrinsic. */
+/** The key before the arguments. It follows the method object in a nested call, and the nonce in an extrinsic. */
 const CALL_ARGUMENTS = searchedBy('"a|rgs":');
 const [SPACE, QUOTE, COMMA, COLON, BACKSLASH] = [0x20, 0x22, 0x2c, 0x3a, 0x5c];
 const [BRACE, BRACKET, BRACE_END, BRACKET_END] = [0x7b, 0x5b, 0x7d, 0x5d];
@@ -45,7 +45,7 @@ function occurs(
   return false;
 }
 
-/** Arguments of these names that are not calls are neither objects nor lists. */
+/** Whether the value is an object or a list. Arguments with these names that are not calls are neither. */
 function isObjectOrList(json: Buffer, at: number): boolean {
   let next = at;
   while (json[next] === SPACE) next += 1;

@@ -5,7 +5,7 @@ import { parseAmount } from './amount.ts';
 import { plainDecimal } from './json.ts';
 import { EARLIEST_MS, LATEST_MS, YEARS } from './years.ts';
 
-// The state of a chain at a moment. Unknown fields are dropped; amounts become decimal strings.
+// Parses a snapshot: the state of a chain at a moment. Drops unknown fields, and turns amounts into decimal strings.
 
 /** An amount in the smallest unit, in any notation. */
 const amount = z.unknown().transform((value, context) => {
@@ -28,7 +28,7 @@ const dollars = z.unknown().transform((value, context) => {
   return z.NEVER;
 });
 
-/** More digits before the point could overflow when multiplied with an amount. */
+/** A price with more digits before the point could overflow if multiplied by an amount. */
 const DOLLARS = /^\d{1,20}(\.|$)/;
 const NO_DOLLARS = 'not a number of at least 0 and below 10^20';
 
@@ -38,7 +38,7 @@ function roundedByDoubles(value: unknown): string | null {
 }
 
 const count = z.int().nonnegative();
-/** Chains keep an asset's decimals in one byte. */
+/** Chains store the decimals of an asset in one byte. */
 const decimals = count.max(255);
 const NO_ID = 'neither digits nor an integer of at least 0';
 /** An id of any length, without leading zeros. */
@@ -167,7 +167,7 @@ const envelope = z.object({
   }),
   relay_chain: text,
   chain: text,
-  /** Null for price and value feeds: they are not read at a block. */
+  /** Null for prices and locked value, which are not read at a block. */
   block_number: count.nullable().default(null),
   as_of: z.iso
     .datetime({ offset: true, error: 'not a time with its zone, as 2024-03-20T23:59:54Z' })

@@ -3,10 +3,10 @@ import { derivativeAccount, multisigAccount } from './derived-accounts.ts';
 import { indexOf, isOk, type ReverseEventReader } from './events.ts';
 import { asRecord, type CallName, callName } from './names.ts';
 
-// Finds the calls inside a wrapper that ran, and their actors. A rule first takes the wrapper's completion event; without it
-// nothing inside ran. A wrapper without a completion event fails if its call fails.
+// Finds the executed calls inside a wrapper, and their actors. A rule first takes the completion event of the wrapper; if
+// it is missing, no call inside ran. A wrapper that emits no completion event fails if its call fails.
 
-/** The actor of a call that runs without an account, such as one of root. */
+/** The actor of a call that runs without an account, such as a call of root. */
 export const NO_ACCOUNT = 'none';
 
 /** A nested call that ran: its index in the wrapper, and its actor (null if unknown). */
@@ -72,7 +72,7 @@ function* batchAll(args: Args, actor: string | null, events: ReverseEventReader)
   if (events.takeLast('utility.BatchCompleted')) yield* items(args, Infinity, actor, events);
 }
 
-/** The first `count` calls ran. Newer runtimes emit an event per call, older ones only one for the batch. */
+/** The first `count` calls ran. Newer runtimes emit an event per call, older ones only an event for the batch. */
 function* items(args: Args, count: number, actor: string | null, events: ReverseEventReader): Iterable<Ran> {
   const calls = callsIn(args);
   const areMarked = events.has('utility.ItemCompleted');
@@ -101,13 +101,13 @@ function* ifElse(args: Args, actor: string | null, events: ReverseEventReader): 
     : { index: 1, call: fallback, actor };
 }
 
-/** Only some runtimes emit an event for the success. */
+/** Only some runtimes emit an event if the call succeeds. */
 const dispatchAsFallible: Rule = (args, _actor, events) => {
   events.takeLastOk('utility.DispatchedAs');
   return only(args, signedOrigin(args));
 };
 
-/** The first runtimes reported no result. */
+/** The first runtimes emit no result. */
 const controlInheritedAccount: Rule = (args, _actor, events) => {
   const name = 'recovery.RecoveredAccountControlled';
   const hasRun = !events.has(name) || isOk(events.takeLast(name)?.data[3]);
@@ -147,12 +147,12 @@ const asDerivative: Rule = (args, actor) => {
   );
 };
 
-/** The calls run later, or never. */
+/** For wrappers whose calls run later or never. */
 const nothing: Rule = () => [];
 const proxied = whenOk('proxy.ProxyExecuted', (args) => keyOf(args.real));
 const asRoot = whenOk('sudo.Sudid', () => NO_ACCOUNT);
 
-/** The account of a signed origin, `{system: {signed: …}}`; root and every other origin has none. */
+/** The account of a signed origin, `{system: {signed: …}}`; all other origins, such as root, have none. */
 function signedOrigin(args: Args): string | null {
   const origin = asRecord(args.as_origin ?? args.asOrigin) ?? {};
   const system = asRecord(origin.system ?? origin.System) ?? {};
@@ -173,7 +173,7 @@ function metaTxSigner(extension: unknown): string | null {
   return keyOf(accounts.find((account) => account !== undefined));
 }
 
-/** A field of an object under its name in any case. */
+/** A field of an object, by its name in upper or lower case. */
 function field(value: unknown, name: string): unknown {
   return Object.entries(asRecord(value) ?? {}).find(([key]) => key.toLowerCase() === name)?.[1];
 }

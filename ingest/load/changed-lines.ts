@@ -8,8 +8,8 @@ import { checkFirstBlocks, isFirstBlock } from './first-blocks.ts';
 import type { LandingLine, ReadMessage } from './prepare-batch.ts';
 
 /**
- * Splits lines into the first block of each height and all others. A statement becomes visible in parts. A row computed
- * from the first block counts as replaced only if that block is stored before the second one.
+ * Splits lines into the first block of each height and all others. If both blocks of a height were in one statement, whose
+ * rows become visible in parts, a row could be computed from the first one, and nothing would mark its hour as replaced.
  */
 export function splitRepeated(lines: readonly ReadMessage[]): (readonly ReadMessage[])[] {
   const heights = new Set<string>();
@@ -17,7 +17,7 @@ export function splitRepeated(lines: readonly ReadMessage[]): (readonly ReadMess
   return repeated.size === 0 ? [lines] : [lines.filter((line) => !repeated.has(line)), [...repeated]];
 }
 
-/** Splits off blocks that are already stored with the same content. */
+/** Separates blocks that are stored already with the same content. */
 export async function splitStored(store: Store, stream: Stream, lines: readonly ReadMessage[]) {
   if (stream !== 'blocks') return { changed: lines, same: [], areNew: false };
   const { areNew, contents } = await readStoredHeights(
@@ -36,7 +36,7 @@ export async function splitStored(store: Store, stream: Stream, lines: readonly 
   return { changed, same, areNew };
 }
 
-/** Splits off first blocks of another network. */
+/** Separates blocks of height 0 or 1 that belong to another network. */
 export async function splitOtherGenesis(
   { runtime, registry }: { readonly runtime: Pick<Runtime, 'store'>; readonly registry: Registry },
   stream: Stream,

@@ -9,7 +9,7 @@ import { payloadOf } from '../raw/landing-lines.ts';
 import { RetentionReader } from '../raw/retention.ts';
 import { blocks } from '../raw/tables.ts';
 
-/** A block that is to be loaded. */
+/** A block to load. */
 interface Arrived {
   readonly head: ChainHeight & Origin;
   readonly original: Buffer;
@@ -18,10 +18,10 @@ interface Arrived {
 const NOW = Buffer.from('"now":');
 const DIGITS = /^\s*"?(\d{1,16})/;
 const DIGITS_BYTES = 24;
-/** Enough to identify a block. Each run may refuse years of them again. */
+/** Bytes of a refused block that are stored. Few, since every run over an old source may refuse years of blocks again. */
 const KEPT_BYTES = 512;
 
-/** Refuses blocks of days whose raw rows are deleted, or soon will be: rows computed from them alone would be wrong. */
+/** Refuses blocks of days whose raw rows are deleted or soon will be: the metrics of such a day would be incomplete. */
 export class ClosedDays {
   readonly #store: Pick<Store, 'rows'>;
   readonly #retention: RetentionReader;
@@ -52,7 +52,7 @@ export class ClosedDays {
     return { open, refused };
   }
 
-  /** The heights whose stored block is of these days. Heights below one are not implied: its time may be wrong. */
+  /** Heights that have a stored block before the day `before`. Lower heights are not added: the stored time may be wrong. */
   async #heldHeights(arrived: readonly Arrived[], before: string): Promise<ReadonlySet<string>> {
     const held = new Set<string>();
     for (const chains of chunkHeights(arrived.map(({ head }) => head))) {
@@ -66,7 +66,7 @@ export class ClosedDays {
   }
 }
 
-/** Parses the block only if its text contains such a time. */
+/** Whether the time of a block is before `time`. Parses the block only if its text contains a timestamp before `time`. */
 function isBefore(original: Buffer, time: number): boolean {
   for (let at = original.indexOf(NOW); at >= 0; at = original.indexOf(NOW, at + 1)) {
     const start = at + NOW.length;

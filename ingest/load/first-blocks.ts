@@ -6,7 +6,7 @@ import { asRecord } from '../decode/names.ts';
 import { blockSequenceSql } from '../raw/ordering.ts';
 import { blocks } from '../raw/tables.ts';
 
-/** A block of height 0 or 1, which contains the genesis hash. */
+/** A block of height 0 or 1. Its hash or its parent hash is the genesis hash. */
 interface FirstBlock {
   readonly relay_chain: string;
   readonly chain: string;
@@ -17,8 +17,8 @@ interface FirstBlock {
 export const isFirstBlock = (number: string): boolean => BigInt(number) <= 1n;
 
 /**
- * For each first block: why it belongs to another network, or null. Its genesis hash is compared with the registry; if that
- * has none, with the stored blocks; in an empty store, with the first block of the batch.
+ * Returns for each first block the reason why it belongs to another network, or null. Compares its genesis hash with the one
+ * in the registry, else with the stored one, else with that of the first block of the batch.
  */
 export async function checkFirstBlocks(
   store: Pick<Store, 'rows'>,

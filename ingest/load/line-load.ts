@@ -26,19 +26,19 @@ interface LineLoad {
   readonly line: LandingLine;
   readonly staged: StagedBatch;
   readonly failure: ProductError;
-  /** The first sequences of its failed commits. */
+  /** First sequences of the failed commits of the line. */
   readonly tried: readonly bigint[];
 }
 
-/** The line was loaded with this sequence, or becomes a dead letter. */
+/** The line was loaded with `sequence`, or becomes a dead letter; `touched` are hours from which rows were removed. */
 type LineOutcome =
   | { readonly sequence: bigint; readonly touched: readonly []; readonly letter?: never }
   | { readonly letter: DeadLetter; readonly touched: readonly ChainHour[] };
 
 /**
  * Makes a dead letter of a line that the store cannot load, and removes the rows that some views stored. If the store fails
- * without refusing the line, the store itself may be the cause: the line is retried, and then the same views run without
- * any line.
+ * without refusing the line, the line is retried. Then the same views run without any line: if that fails too, the store
+ * is the cause, and the error is thrown.
  */
 export async function loadLine(load: LineLoad): Promise<LineOutcome> {
   const { runtime, numbers, stream, line, staged, failure, tried } = load;
@@ -70,8 +70,8 @@ export const mayBlameLines = (error: unknown): error is ProductError =>
   error instanceof ProductError && (error.code === 'store_refused' || error.code === 'store_exhausted');
 
 /**
- * Parses every line of a refused batch: invalid ones become dead letters, the others get the layout of the landing table.
- * Returns null if all lines have it already.
+ * Parses every line of a refused batch. Invalid lines become dead letters; the others get the layout of the landing table.
+ * Returns null if all lines have that layout already.
  */
 export function normaliseLines(stream: Stream, lines: readonly LandingLine[]) {
   if (!lines.some((line) => line.normalised)) return null;

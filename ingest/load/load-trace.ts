@@ -1,7 +1,7 @@
 import type { Span } from '@opentelemetry/api';
 import type { ReadMessage } from './prepare-batch.ts';
 
-/** Adds chain and heights to a span, so that the trace of a block can be found. */
+/** Adds chain and heights to a span, so that users can find the trace of a block. */
 export function describeLoad(span: Span, lines: readonly ReadMessage[]): void {
   if (!span.isRecording()) return;
   const [chain, ...others] = new Set(lines.map(({ head }) => head.chain));

@@ -30,7 +30,7 @@ interface LoaderOptions {
   readonly runtime: Runtime;
   readonly registry: Registry;
   readonly numbers: Numbers;
-  /** Time after which the load of a process that died is no longer waited for. */
+  /** Lifetime of the lease of a load: other processes wait this long for the load of a process that died. */
   readonly leaseMs: number;
   readonly deadLetterBytes: number;
   /** Called after a batch is durable. */
@@ -40,12 +40,12 @@ interface LoaderOptions {
 
 const STREAMS = Object.keys(LANDING_TABLES) as Stream[];
 
-/** One load: a part of a batch on its way into the store. */
+/** The load of a part of a batch. */
 interface Load {
   readonly stream: Stream;
-  /** Whether the store had no block at its heights, or between them. */
+  /** Whether the store had no block from the lowest of its heights to the child of the highest. */
   readonly areNew: boolean;
-  /** The first sequences of commits that failed and may have stored some lines. */
+  /** First sequences of the failed commits, which may have stored some of the lines. */
   readonly tried: readonly bigint[];
   /** Blocks that were committed. */
   readonly committed: LoadedBlock[];
@@ -57,9 +57,10 @@ interface Load {
  *
  *     read → decode → leave out stored blocks → stage → commit (the views mark the days dirty) → dead letters → ack
  *
- * An offset is committed only after each message of its batch is stored or a dead letter: `durable` of `#take` resolves
- * then. After a kill the offset is unchanged or the batch is still staged, so every message is loaded at least once; a
- * second load stores the same rows with a newer sequence. The next batch is decoded while one is committed; nothing else
+ * A batch is acknowledged when each of its messages is stored or a dead letter: `durable` of `#take` resolves then. If the
+ * process is killed earlier, Kafka delivers the batch again. The embedded store loads a staged batch at the next start; a
+ * batch that was not staged is lost, and its publisher, which got no acknowledgement, reads its source again. A second
+ * load stores the same rows with a newer sequence. While a batch is committed the next one is decoded; nothing else
  * overlaps.
  */
 export class Loader {
@@ -70,13 +71,13 @@ export class Loader {
   readonly #order = new Mutex();
   readonly #closedDays: ClosedDays;
   readonly #replaced: ReplacedMarks;
-  /** The last batch of each stream; both resolve whether or not its load succeeds. */
+  /** The last batch of each stream. Both promises resolve even if the load fails. */
   readonly #last = new Map<Stream, { readonly staged: Promise<unknown>; readonly ended: Promise<unknown> }>();
-  /** Called when the lines of the current batch are staged. */
+  /** Called when the lines of the current batch are staged. One field suffices, since `#order` runs one load at a time. */
   #onStaged: () => void = () => undefined;
   /** Whether the store may have staged batches that are not loaded. */
   #hasUnfinished = true;
-  /** Most blocks of the last batch were already stored. Then the next batch is not decoded early. */
+  /** Whether most blocks of the last batch were stored already. If so, the next batch is not decoded in advance. */
   #isRepeating = false;
 
   constructor(options: LoaderOptions) {
@@ -104,7 +105,7 @@ export class Loader {
     await last?.ended;
     const staged = Promise.withResolvers<void>();
     const durable = this.#loadBatch(stream, batch, staged.resolve);
-    // The log gets its failure with the ack; the next batch only waits for its end.
+    // The log gets a failure through the ack. The next batch only waits for the end of this one.
     const ended = Promise.allSettled([durable]);
     this.#last.set(stream, { staged: Promise.race([staged.promise, ended]), ended });
     return { durable };
@@ -138,13 +139,13 @@ export class Loader {
   }
 
   async #load(stream: Stream, batch: PreparedBatch): Promise<void> {
-    // First, so that sequences keep the order of the log.
+    // Before this batch, so that sequences follow the order of the log.
     if (this.#hasUnfinished) await this.#finishStaged();
     const letters = [...batch.deadLetters];
-    // In order: which blocks of the second part are stored depends on the first.
+    // One after the other: the first part decides which blocks of the second are stored already.
     const parts = stream === 'blocks' ? splitRepeated(batch.lines) : [batch.lines];
     for (const lines of parts) letters.push(...(await this.#loadPart(stream, lines)));
-    // Last, because a batch that fails is delivered again with its letters.
+    // Last: after a failed load the same messages arrive again, and each write would count an attempt.
     await this.#writeDeadLetters(letters);
   }
 
@@ -161,13 +162,13 @@ export class Loader {
     letters.push(...refused);
     const load: Load = { stream, areNew, tried: [], committed: [], letters };
     await this.#loadOpen(load, lines);
-    // If this fails, the load is still valid: the blocks are only loaded again if they arrive again.
+    // The load is valid even if this fails. Then the same blocks are loaded once more if they arrive again.
     await recordLoadedBlocks(store, load.committed).catch(ignore('load.note'));
     if (lines.length > 0) await this.#options.onLoaded();
     return letters;
   }
 
-  /** Loads the lines of open days; `kept` is their batch if they are already staged. */
+  /** Loads the lines of open days. `kept` is their staged batch, if an earlier process staged them. */
   async #loadOpen(load: Load, lines: readonly LandingLine[], kept?: StagedBatch): Promise<void> {
     const { open, refused } =
       load.stream === 'blocks' ? await this.#closedDays.split(lines) : { open: lines, refused: [] };
@@ -176,8 +177,8 @@ export class Loader {
   }
 
   /**
-   * Loads under a lease that all processes see: no watermark passes the days that this load marks dirty before it ends. If
-   * the lease was lost, loads the same lines again with newer sequences.
+   * Loads under a lease that all processes see, so that until the load ends no watermark passes the days that it marks
+   * dirty. If the lease was lost, loads the same lines again with newer sequences.
    */
   async #underLease(load: Load, lines: readonly LandingLine[], kept?: StagedBatch): Promise<void> {
     const { runtime, numbers, leaseMs } = this.#options;
@@ -257,7 +258,7 @@ export class Loader {
     try {
       lines = await linesOfStore(staged);
     } catch {
-      // Loads nothing of a damaged file: other lines may be damaged too and still parse.
+      // Loads no line of a damaged file, since damaged lines may still parse.
       return staged.setAside();
     }
     const load: Load = { stream, areNew: false, tried: [], committed: [], letters: [] };

@@ -24,22 +24,22 @@ import { blockLine, contentHash, snapshotLine } from '../raw/landing-lines.ts';
 
 /** A line of a landing table. */
 export interface LandingLine {
-  /** Position in the batch; the sequence of the line is the first sequence plus this. */
+  /** Position in the batch. The sequence of the line is the first sequence of the batch plus this position. */
   readonly index: number;
   readonly bytes: Pieces;
   readonly head: Pick<BlockHead, 'relay_chain' | 'chain' | 'number' | 'is_deleted'> & Origin;
   readonly original: Buffer;
   /** The hash of a block's content; absent if an earlier process staged the line. */
   readonly content?: bigint;
-  /** The same block in the layout of the landing table, for when the store refuses the source's own layout. */
+  /** Returns the block in the layout of the landing table. Used if the store refuses the layout of the source. */
   readonly normalised?: () => Pieces | { refused: string };
 }
 
 type Landing = LandingLine | { readonly refused: DeadLetter };
 
-/** A message that is read but not decoded: decoding takes most of the time, and stored blocks do not need it. */
+/** A message whose nested calls are not decoded yet. Decoding takes most of the time, and stored blocks do not need it. */
 export interface ReadMessage extends Pick<LandingLine, 'head' | 'content'> {
-  /** Decodes it at the first call. */
+  /** Returns the decoded line. Decodes it at the first call. */
   readonly landing: () => Landing;
 }
 
@@ -54,7 +54,7 @@ export interface PreparedBatch {
 
 type Prepared = ReadMessage | { readonly refused: DeadLetter };
 
-/** Work between two yields to the event loop: a few milliseconds. */
+/** Bytes between two yields to the event loop, which take a few milliseconds. */
 const SLICE_BYTES = 2 ** 20;
 
 /**
@@ -95,7 +95,7 @@ function prepare(stream: Stream, message: Message, index: number, registry: Regi
   return orRefused(stream, message, () => prepareOne(message, index, registry));
 }
 
-/** An error in one message must not stop the others of its batch. */
+/** Turns an error into a dead letter, so that one message does not stop the others of its batch. */
 function orRefused<Result>(stream: Stream, message: Message, read: () => Result) {
   try {
     return read();

@@ -5,11 +5,11 @@ import { ANY_PALLET, dirtyDays, dirtyHours } from '../raw/tables.ts';
 
 const DAY_CHARS = 'YYYY-MM-DD'.length;
 
-/** Marks hours dirty whose block is replaced by another one at the same height. */
+/** Marks hours as dirty if a block in them is replaced by another block at the same height. */
 export class ReplacedMarks {
   readonly #runtime: Pick<Runtime, 'store'>;
   readonly #numbers: Numbers;
-  /** Marks of the current load: a retry no longer finds the replaced blocks in the store. */
+  /** Marked hours of the current load, kept because a retry may no longer find the replaced blocks in the store. */
   readonly #marked = new Map<string, ChainHour>();
 
   constructor(runtime: Pick<Runtime, 'store'>, numbers: Numbers) {
@@ -26,14 +26,14 @@ export class ReplacedMarks {
     return this.add([...this.#marked.values()]);
   }
 
-  /** Marks the hours of the blocks at these heights, before a merge can remove their rows. */
+  /** Marks the hours of the stored blocks at these heights before a merge can remove them. */
   async markBeforeLoad(heads: readonly ChainHeight[], areNew: boolean): Promise<void> {
     if (!areNew) await this.#addNew(await readHoursOfHeights(this.#runtime.store, heads));
   }
 
   /**
-   * Marks hours that only show after the load: another process may have stored the same heights concurrently. If nothing was
-   * stored before, most loads find only their own blocks.
+   * Marks hours that are visible only after the load: of blocks that another process stored at the same heights meanwhile,
+   * and of misdated children. Skips the search if only this load has stored blocks there, as for most loads.
    */
   async markAfterLoad(heads: readonly ChainHeight[], areNew: boolean, numbers: LoadNumbers): Promise<void> {
     const { store } = this.#runtime;

@@ -15,7 +15,7 @@ export interface Origin {
   readonly source: string;
   readonly origin: string;
   readonly line: number;
-  /** The run that read it, if its result is reported. */
+  /** Id of the ingest run that read the line, if that run reports its result. */
   readonly run?: string;
 }
 
@@ -28,7 +28,7 @@ export interface Envelope {
   readonly size: number;
 }
 
-/** The origin in a message, with defaults for invalid fields: any producer may write to the log. */
+/** Reads the origin in a message. Invalid fields get defaults, since any producer may write to the log. */
 export function readOrigin(given: unknown, topic: string): Origin {
   const { source, origin, line, run } = asRecord(given) ?? {};
   return {
@@ -43,16 +43,16 @@ const isLine = (line: unknown): line is number => Number.isSafeInteger(line) && 
 
 export type ReadResult = Envelope | { readonly refused: string };
 
-/** The beginning of a block as Sidecar writes it. Such a line is passed on by its bytes, without parsing. */
+/** The beginning of a block as Sidecar writes it. The bytes of such a line are copied without parsing. */
 const BARE_BLOCK = /^\{"number":"?(\d{1,18})"?,"hash":"0x[0-9a-fA-F]{64}","parentHash":"0x[0-9a-fA-F]{64}",/;
 const HEAD_BYTES = 256;
 const EXTRINSICS = Buffer.from('"extrinsics":[');
 const CLOSE = Buffer.from('}');
 
-/** Blocks of this many neighbouring heights share a partition. */
+/** Blocks of this many consecutive heights share a key, and so a partition. */
 const HEIGHTS_PER_KEY = 64n;
 
-/** Reading never throws: any line or envelope is accepted or refused. */
+/** Turns an error into a refusal: reading a line or an envelope never throws. */
 function orRefused(read: () => ReadResult): ReadResult {
   try {
     return read();
@@ -61,7 +61,7 @@ function orRefused(read: () => ReadResult): ReadResult {
   }
 }
 
-/** Reads one line of input: a bare Sidecar block of `chain`, or an envelope that names its own. */
+/** Reads one line of input: a bare Sidecar block of `chain`, or an envelope that names its chain. */
 export function readLine(
   line: Buffer,
   chain: Chain | undefined,
@@ -94,7 +94,7 @@ function readAny(line: Buffer, chain: Chain | undefined, registry: Registry, ori
   return readEnvelope(record, registry, origin);
 }
 
-/** Keeps the numbers of a block as written, like a block that is passed on by its bytes. */
+/** Parses a line. Numbers in a block keep their notation, as if the bytes of the block were copied. */
 export function parseLine(text: string): unknown {
   const document = parseExact(text);
   const record = asRecord(document);
@@ -114,7 +114,7 @@ export const NO_JSON = 'not JSON';
 export const NO_OBJECT = 'not a JSON object';
 
 const LARGEST_VERSION = 2n ** 64n - 1n;
-/** Decimal digits or an integer. The parser returns an integer that a double would round as digits. */
+/** A string of decimal digits, or an integer. The parser returns a too large integer as a string of digits. */
 const version = z
   .union([z.string(), z.int()], 'not a decimal string')
   .transform(String)
@@ -146,10 +146,14 @@ export function readEnvelope(
   registry: Registry,
   origin: Origin,
 ): ReadResult {
-  return orRefused(() => readKnown(document, registry, origin));
+  return orRefused(() => readValidEnvelope(document, registry, origin));
 }
 
-function readKnown(document: Record<string, unknown>, registry: Registry, origin: Origin): ReadResult {
+function readValidEnvelope(
+  document: Record<string, unknown>,
+  registry: Registry,
+  origin: Origin,
+): ReadResult {
   const { schema } = document;
   if (schema !== BLOCK && schema !== 'snapshot/1') {
     const given = schema === undefined ? 'missing' : `unknown ${shown(JSON.stringify(schema))}`;
@@ -174,7 +178,7 @@ function readKnown(document: Record<string, unknown>, registry: Registry, origin
   if (asRecord(document.payload) === null)
     return { refused: `payload: ${document.payload === undefined ? 'missing' : 'not an object'}` };
   const deleted = [true, 1, '1'].includes(read.data.is_deleted ?? 0);
-  // A tombstone only needs the height that a reorganisation emptied.
+  // A tombstone needs only the height.
   const payload = deleted ? { ...EMPTY_BLOCK, ...(document.payload as object) } : document.payload;
   return readBlock(payload, chain, origin, {
     ...(version ? { version } : {}),
@@ -243,7 +247,7 @@ export interface BlockHead extends Origin {
   readonly is_deleted?: number;
 }
 
-/** The mark of our own producer: the payload is the last key, so it can be cut out by its bytes. */
+/** Marks envelopes of our own producer: their payload is the last key, so it can be cut out without parsing. */
 const PAYLOAD_LAST = Buffer.from('{"payload_last":true,');
 const PAYLOAD = Buffer.from(',"payload":{');
 const HEAD_BYTES_MAX = 8192;

@@ -3,7 +3,7 @@ import { literal, sql } from '../../infra/sql.ts';
 import { encodeAddress } from '../chains/address.ts';
 import { addressEncodings, addressEncodingsDue } from './tables.ts';
 
-/** Keys per statement: a first load may bring any number of them. */
+/** Keys per statement, since a first load may bring any number of keys. */
 const KEYS_AT_ONCE = 10_000;
 
 /** Encodes account keys with the prefix of their chain if the source printed them with another one. */

@@ -12,7 +12,7 @@ import { inSteps } from './parse-sql.ts';
 
 const METHOD = 'Tuple(pallet String, method String)';
 const EVENT = `Tuple(method ${METHOD}, data Array(String))`;
-/** A boolean, or any other value of a source that did not know: neither `"true"` nor 1 counts. */
+/** A boolean counts; any other value, such as `"true"` or 1, means that the source did not know. */
 export const SUCCESS = 'Dynamic(max_types=3)';
 const EXTRINSIC = `Tuple(method ${METHOD}, signature Tuple(signer String), nonce String, args String, tip String, hash String, info Tuple(partialFee String, kind String), success ${SUCCESS}, paysFee String, events Array(${EVENT}))`;
 
@@ -22,7 +22,7 @@ const EXTRINSIC = `Tuple(method ${METHOD}, signature Tuple(signer String), nonce
  */
 export const blocksIn = landingTable({
   name: 'blocks_in',
-  doc: 'Sidecar blocks in their envelope.',
+  doc: 'Blocks of nodes and of Sidecar as JSON, beside the facts that TypeScript decoded.',
   columns: {
     sequence: 'UInt64',
     relay_chain: 'String',
@@ -54,13 +54,13 @@ const quoted = (names: readonly string[]) => names.map((name) => `'${name}'`).jo
 const isOutcome = `p IN (${quoted(OUTCOME_PALLETS)}) AND m IN (${quoted(OUTCOME_EVENTS)})`;
 /** The names of the outcome events of each extrinsic. */
 const outcomes = `arrayMap((ms, ps) -> arrayFilter((m, p) -> ${isOutcome}, ms, ps), payload.extrinsics.events.method.method, payload.extrinsics.events.method.pallet)`;
-/** The engine infers dates from some strings. */
+/** Whether an extrinsic has a string as `success`. The engine reads some strings as dates. */
 const saysText = `arrayExists(s -> match(dynamicType(s), '^(String|Date)'), payload.extrinsics.success)`;
-/** Incomplete blocks fail the statement. Then the loader reads each line and refuses the incomplete ones. */
+/** An incomplete block fails the statement. The loader then parses each line and refuses the incomplete blocks. */
 const isRefused = `throwIf(payload.number > 0 AND empty(payload.extrinsics), '${EXTRINSICS_MISSING}')
     OR throwIf(notEmpty(outcomes) AND (empty(arrayFlatten(outcomes)) OR ${saysText}), '${EVENTS_MISSING}')`;
 
-/** Computes once what the rows of all tables need of a block. Other columns are passed on without a copy. */
+/** Computes time, rank and outcomes once for the rows of all tables. The other columns are passed on without a copy. */
 export const blocksRanked = landingTable({
   name: 'blocks_ranked',
   doc: 'The blocks beside their time and rank.',
@@ -90,8 +90,8 @@ export const rankedBlocks = view(
 );
 
 /**
- * Columns that every row of a block repeats. Without a timestamp `time` is the epoch: such rows count only through their
- * block.
+ * Columns that every row of a block repeats. `time` is the epoch if the block has no timestamp: no window contains such
+ * rows, so they count only through their block.
  */
 export const everyRow = `relay_chain, chain, number, ifNull(block_time, toDateTime64(0, 3, 'UTC')) AS time, rank`;
 export const everyRowColumns = {

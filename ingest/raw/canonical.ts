@@ -8,21 +8,21 @@ import { UNTIMED } from './untimed.ts';
 export interface Window {
   /** At least one, sorted. */
   readonly relays: readonly string[];
-  /** Some of their chains, at least one; all of them when absent. */
+  /** At least one of their chains; absent: all chains. */
   readonly chains?: readonly string[];
   readonly from: string;
   readonly until: string;
 }
 
-/** Which loads had ended before a window is computed. */
+/** The loads that ended before a window is computed. */
 interface EndedLoads {
   /** All loads up to this number. */
   readonly upTo: string;
-  /** Whether an earlier load was still running: then a later load has ended if its blocks are recorded as loaded. */
+  /** Whether blocks of later loads count too, if `loaded_blocks` records them: a long load before them may still run. */
   readonly areNoted: boolean;
 }
 
-/** The relay chain of a window that has one. */
+/** The relay chain of a window with only one. */
 export function relayOf({ relays }: Pick<Window, 'relays'>): string {
   const [relay, ...others] = relays;
   if (relay === undefined || others.length > 0)
@@ -47,13 +47,13 @@ export function daysOf<W extends Window>(window: W): W {
   return { ...window, from, until: next.toISOString().slice(0, DAY_CHARS) };
 }
 
-/** Whether all of a window is of one day. */
+/** Whether a window is within one day. */
 export function isOfOneDay(window: Window): boolean {
   const { from, until } = daysOf(window);
   return Date.parse(until) - Date.parse(from) === DAY_MS;
 }
 
-/** The condition that rows are of the window's relay chains, and of its chains. */
+/** The condition that rows belong to the relay chains and the chains of a window. */
 export const ofRelays = ({ relays, chains }: Pick<Window, 'relays' | 'chains'>): Sql =>
   chains === undefined ? sql`relay_chain IN ${relays}` : sql`relay_chain IN ${relays} AND chain IN ${chains}`;
 
@@ -62,7 +62,7 @@ export interface ChainKey {
   readonly chain: string;
 }
 
-/** The condition that rows are of a chain; always true without one. */
+/** The condition that rows belong to a chain; always true if no chain is given. */
 export const ofChain = (place: ChainKey | undefined): Sql =>
   place === undefined ? sql`1` : sql`relay_chain = ${place.relay_chain} AND chain = ${place.chain}`;
 
@@ -70,8 +70,8 @@ export const ofChain = (place: ChainKey | undefined): Sql =>
 export const dependencyOn = (pallet: string) => `pallet ${pallet}`;
 
 /**
- * The condition that rows are of these pallets. Only blocks with one of them invalidate a statement that reads canonical
- * rows with this condition. It must hold for every row that the statement reads.
+ * The condition that rows belong to these pallets. A statement that reads canonical rows only with this condition depends
+ * on these pallets: no other block invalidates its result.
  */
 export const ofPallets = (...pallets: readonly string[]): Sql =>
   new Sql(
@@ -82,7 +82,7 @@ export const ofPallets = (...pallets: readonly string[]): Sql =>
 const namesPallets = (tables: ReadonlySet<string>) =>
   [...tables].some((table) => table.startsWith(dependencyOn('')));
 
-/** Gives a statement the dependencies of its condition if that names pallets; else those of all tables that it reads. */
+/** If the condition names pallets, the statement depends on them; else on all tables that it reads. */
 export const invalidatedBy = (where: Sql, statement: Sql): Sql =>
   namesPallets(where.tables) ? new Sql(statement.text, where.tables) : statement;
 
@@ -98,8 +98,8 @@ export const within = (
       AND ${time} < toDateTime64(${window.until}, 3, 'UTC')`;
 
 /**
- * The partitions that can contain rows of a window. Under FINAL the engine does not prune them by time, since it cannot know
- * that versions in other months are already decided. A table without partitions has the partition `all`.
+ * The partitions that can contain rows of a window. The engine does not prune partitions by time under FINAL, since a newer
+ * version could be in any month; `replaced_blocks` handles that case. A table without partitions has the partition `all`.
  */
 export const ofMonths = ({ from, until }: Pick<Window, 'from' | 'until'>): Sql =>
   sql`(_partition_id = 'all' OR _partition_id BETWEEN ${monthOf(from)} AND ${monthOf(until)})`;
@@ -107,8 +107,8 @@ export const ofMonths = ({ from, until }: Pick<Window, 'from' | 'until'>): Sql =
 const monthOf = (moment: string) => moment.slice(0, 7).replace('-', '');
 
 /**
- * For hours: the heights of all versions in the window; for days: no condition. Under FINAL the engine reads all parts that
- * may contain a newer version, which is most of a month. A list of heights lets it skip the others.
+ * For a window of hours: the heights of all versions in it. For days: no condition. Under FINAL the engine reads all parts
+ * that may contain a newer version, which is most of a month. With a list of heights it can skip most of them.
  */
 const heightsOf = (window: Window): Sql =>
   hasHours(window)
@@ -118,7 +118,7 @@ const heightsOf = (window: Window): Sql =>
 
 /**
  * The condition that a row of a window belongs to a block whose load has ended. A load writes its tables one after the
- * other, and waiting for all loads would mean waiting for the longest.
+ * other, so blocks of a running load are incomplete.
  */
 export function hasEndedLoad(window: Window, { upTo, areNoted }: EndedLoads): Sql {
   const sequence = raw(blockSequenceSql('rank'));
@@ -145,8 +145,8 @@ export function canonicalBlocks(
 }
 
 /**
- * The canonical blocks without a timestamp. They are in the partition of the epoch, since indexes skip nulls. They belong to
- * no day, so their changes are a separate stream.
+ * The canonical blocks without a timestamp. Reads the partition of the epoch, since an index on time cannot find nulls.
+ * These blocks belong to no day, so their changes are a separate stream of `dirty_days`.
  */
 export function canonicalUntimed(where: Sql): Sql {
   const rows = sql`(SELECT * FROM ${blocks} FINAL
@@ -156,8 +156,8 @@ export function canonicalUntimed(where: Sql): Sql {
 }
 
 /**
- * Rows of the canonical blocks of a window or of whole relay chains, for facts that few blocks have: only the heights with
- * such rows are looked up.
+ * Rows of the canonical blocks of a window, or of whole relay chains. For facts that few blocks have: selects the canonical
+ * version only at heights with such rows.
  */
 export function canonicalFacts(
   table: typeof extrinsics | typeof events | typeof calls,

@@ -7,14 +7,15 @@ import { blockSequenceSql, snapshotSequenceSql } from './ordering.ts';
 import { dirtyDays, prices, snapshots } from './tables.ts';
 
 /**
- * Versions of the code that turns the lines of a stream into raw rows: envelopes, decoders and views. Raise one with every
- * change that may change rows. Stored rows cannot be decoded again without their lines, so they are reported as outdated.
+ * Versions of the code that turns the lines of a stream into raw rows: envelopes, decoders and views. Increase the version
+ * with every change that may change rows. Stored rows cannot be decoded again without their lines, so rows of other
+ * versions are reported as outdated.
  */
 export const DECODER_VERSIONS: Readonly<Record<Stream, number>> = { blocks: 7, snapshots: 3 };
 
 export const decoders = table({
   name: 'decoders',
-  doc: 'The first sequence that each version of a decoder loaded, by stream; 0 if it loaded everything.',
+  doc: 'The first sequence that each decoder version loaded, by stream; 0 if that version loaded everything.',
   columns: { stream: 'LowCardinality(String)', version: 'UInt32', since: 'UInt64' },
   engine: 'ReplacingMergeTree',
   orderBy: ['stream', 'version'],

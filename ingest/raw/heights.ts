@@ -7,12 +7,12 @@ import { blocks } from './tables.ts';
 /** A height of a chain. */
 export type ChainHeight = Pick<BlockHead, 'relay_chain' | 'chain' | 'number'>;
 
-/** Heights of one chain; the names of relay chain and chain are SQL literals. */
+/** Heights of one chain. The names of the relay chain and the chain are SQL literals. */
 export type HeightsOfChain = readonly [chain: readonly [string, string], heights: readonly bigint[]];
 
-/** A statement that lists so many heights three times stays below `max_query_size` of ClickHouse. */
+/** A statement that lists this many heights three times stays below `max_query_size` of ClickHouse. */
 const HEIGHTS_PER_QUERY = 3500;
-/** Heights that a statement lists as tuples; above it uses ranges. */
+/** Most heights that a statement lists as tuples; for more it uses ranges. */
 const LISTED_MAX = 500n;
 
 /** A unique key of a height of a chain. */
@@ -42,7 +42,10 @@ export const isAtHeights = (chains: readonly HeightsOfChain[]): Sql =>
 export const childrenOf = (chains: readonly HeightsOfChain[]): HeightsOfChain[] =>
   chains.map(([chain, heights]) => [chain, heights.map(childOf)]);
 
-/** Whether no block is stored from the lowest height of each chain to the child of the highest, as for most loads. */
+/**
+ * Whether no block is stored from the lowest height of each chain to the child of the highest, as for most loads. The
+ * child counts, since a parent that arrives late may change the hour of its child (see `recordReplacedBlocks`).
+ */
 export const areNew = async (store: Store, chains: readonly HeightsOfChain[]): Promise<boolean> =>
   (await store.rows(sql`SELECT 1 FROM ${blocks} WHERE ${isInRanges(chains)} LIMIT 1`)).length === 0;
 
@@ -53,8 +56,8 @@ export interface LoadNumbers {
 }
 
 /**
- * Whether all stored versions of these heights and their children belong to this load. If not, another process stored
- * some.
+ * Whether all stored versions at these heights and at their children belong to this load. If not, another process
+ * stored blocks there.
  */
 export async function hasNoOtherVersions(
   store: Store,
@@ -73,8 +76,8 @@ const withChildren = (chains: readonly HeightsOfChain[]): HeightsOfChain[] =>
   chains.map(([chain, heights]) => [chain, [...new Set([...heights, ...heights.map(childOf)])]]);
 
 /**
- * Uses a list of tuples for few heights, else a range per chain. Over the parts of years the list is three to eight times
- * faster for new blocks of many chains, and the range is faster for many blocks of one chain.
+ * Lists few heights as tuples, and uses a range per chain for many. In a store with years of blocks the list is three to
+ * eight times faster for new blocks of many chains; the range is faster for many blocks of one chain.
  */
 function isInRanges(chains: readonly HeightsOfChain[]): Sql {
   const ranges = chains.map((one) => {

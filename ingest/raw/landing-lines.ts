@@ -20,7 +20,7 @@ const CONTENT_HEX_CHARS = 32;
 
 const prefixOf = (chain: Chain) => (chain.accounts === 'ss58' ? chain.ss58_prefix : NO_PREFIX);
 
-/** A hash of everything that determines the rows of a block, except where and when it was read. */
+/** A hash of everything that determines the rows of a block, except for its source and the time of reading. */
 export function contentHash(
   { version = '', is_deleted = 0 }: Pick<BlockHead, 'version' | 'is_deleted'>,
   chain: Chain,
@@ -45,7 +45,7 @@ export function blockLine(index: number, head: BlockHead, chain: Chain, payload:
     is_deleted: head.is_deleted ?? 0,
     source: head.source,
     run: head.run ?? '',
-    // Always all keys: the store uses the first of equal keys, so a payload cannot add one.
+    // Always writes all keys: the store uses the first of equal keys, so that a payload cannot add facts.
     ...NO_FACTS,
     ...(mayHoldNestedCalls(payload) ? decodedFacts(payload) : {}),
   };
@@ -62,7 +62,7 @@ export function payloadOf(line: Buffer): Buffer {
   return at < 0 ? line : line.subarray(at + PAYLOAD.length - 1, -1);
 }
 
-/** The identity of a line that an earlier process staged. Its payload may be invalid JSON. */
+/** Reads chain and height of a line that an earlier process staged. The payload may be invalid JSON. */
 export function readLandingHead(line: Buffer): {
   index: number;
   relay_chain: string;
@@ -98,7 +98,7 @@ function decodedFacts(payload: Buffer): object {
       const next = (position.get(extrinsic_index) ?? 0) + 1;
       position.set(extrinsic_index, next);
       try {
-        // Arguments of other calls are not read; those of wrappers would repeat the arguments of all nested calls.
+        // Nothing reads the arguments of other calls, and those of a wrapper contain the arguments of all nested calls.
         const text = isFactCall({ pallet, call }) ? JSON.stringify(args) : '';
         return [{ extrinsic_index, position: next, path, pallet, call, actor: actor ?? '', args: text }];
       } catch (error) {

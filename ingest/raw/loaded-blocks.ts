@@ -6,8 +6,8 @@ import { blockSequenceSql, isFinalSql } from './ordering.ts';
 import { blocks, loadedBlocks, refusedFacts } from './tables.ts';
 
 /**
- * A block that is loaded into every table and still canonical changes nothing if it arrives again. It is recorded after its
- * load has ended: after an interrupted load, or a lost record, the block is loaded again.
+ * A block that is stored in every table. If it arrives again with the same content and is still canonical, it is skipped.
+ * It is recorded after its load has ended, so after an interrupted load or a lost record it is loaded again.
  */
 export interface LoadedBlock extends ChainHeight {
   readonly sequence: bigint;
@@ -27,7 +27,7 @@ export async function readStoredHeights(store: Store, heads: readonly ChainHeigh
     if (await areNew(store, chains)) continue;
     areAllNew = false;
     // Lists the heights twice: with the inner list alone the engine would read the whole chain.
-    // Only final blocks: among others the time of reading decides, so they are loaded again.
+    // Selects only final blocks: a block that is not final is loaded again, since the latest reading is canonical.
     const whole = await store.rows<ChainHeight & { readonly content: string }>(sql`
       SELECT relay_chain, chain, toString(number) AS number, toString(content) AS content
       FROM ${loadedBlocks} WHERE ${isAtHeights(chains)} AND (relay_chain, chain, number, sequence) IN (
@@ -65,7 +65,7 @@ export async function recordRereads(store: Store, heads: readonly BlockHead[]): 
   }
 }
 
-/** Deletes all records after damage of the store: a loaded block may have lost rows. */
+/** Deletes all records if the store is damaged, since a recorded block may have lost rows. */
 export async function forgetAfterDamage({ store, damage }: Pick<Runtime, 'store' | 'damage'>): Promise<void> {
   if (damage.list().some(({ part }) => part === 'store')) {
     await store.run(sql`TRUNCATE TABLE ${loadedBlocks}`);

@@ -6,16 +6,17 @@ import { LINE_BITS } from '../../infra/coordination/sequence.ts';
  *     block     finalized: 1 bit | version: 64 bits | sequence: 63 bits
  *     snapshot                     version: 64 bits | sequence: 64 bits
  *
- * `sequence` is the order of reading: milliseconds above `LINE_BITS` bits of lines. Without a version of its own, a
- * line has the milliseconds of its sequence as its version, with the uppermost bit set where its content is final.
- * Each function that ends in `Sql` takes and gives the text of ClickHouse expressions.
+ * `sequence` is the order of reading: the upper bits are milliseconds, the lower `LINE_BITS` bits number the lines. A line
+ * without a version gets the milliseconds of its sequence as version. If its content is final, the uppermost bit of that
+ * version is set too, so that it outranks a version of a producer that is only a time. Functions that end in `Sql` take
+ * and return the text of ClickHouse expressions.
  */
 export const RANK = 'UInt128';
 
 const SEQUENCE_BITS = { block: 63n, snapshot: 64n } as const;
 const VERSION_BITS = 64n;
 const FINALIZED_BIT = SEQUENCE_BITS.block + VERSION_BITS;
-/** Above every version that is only a time. */
+/** Greater than every version that is only a time. */
 const FINAL_VERSION = 1n << (VERSION_BITS - 1n);
 
 type Ranked = keyof typeof SEQUENCE_BITS;
@@ -47,6 +48,6 @@ const sequenceSql = (kind: Ranked, rank: string) =>
 /** Whether a block is final, by its rank. */
 export const isFinalSql = (rank: string) => `bitShiftRight(${rank}, ${FINALIZED_BIT}) = 1`;
 
-/** The sequence in the rank of a block, and of everything that is stored with it. */
+/** The sequence in the rank of a block, which all its rows share. */
 export const blockSequenceSql = (rank: string) => sequenceSql('block', rank);
 export const snapshotSequenceSql = (rank: string) => sequenceSql('snapshot', rank);

@@ -3,8 +3,7 @@ import { SS58_MAX_CHARS } from '../chains/address.ts';
 import { RENAMED_EVENTS, RENAMED_PALLETS } from '../decode/renamed.ts';
 
 /**
- * ClickHouse expressions that parse Sidecar's spellings, as SQL text. The TypeScript decoders in `decode/` follow the same
- * rules.
+ * ClickHouse expressions that parse the notations of Sidecar, as SQL text. The decoders in `decode/` follow the same rules.
  */
 
 /**
@@ -29,7 +28,7 @@ export function amountSql(text: string): string {
   return `multiIf(${isShort}, toUInt128OrNull(${text}), startsWith(${text}, '0x'), ${hex}, ${decimal})`;
 }
 
-/** The text of an address in any of its shapes: plain, `{"id":…}`, `{"address20":…}`; `null` of `{"index":null}`. */
+/** The text of an address, which may be plain, `{"id":…}` or `{"address20":…}`; `null` for `{"index":null}`. */
 export function addressSql(value: string): string {
   return `if(startsWith(${value}, '{'), extract(${value}, '":\\\\s*"?([^"{}\\\\[\\\\]]+)'), ${value})`;
 }
@@ -39,17 +38,17 @@ export const base58Sql = (text: string) =>
   `tryBase58Decode(if(length(${text}) <= ${SS58_MAX_CHARS}, ${text}, ''))`;
 
 /**
- * The public key (32 bytes) or H160 (20 bytes) of an address text, raw; empty when it is neither. A statement that has
- * a column of the decoded bytes passes its name: an expression is planned, for every batch, as often as it is written.
+ * The public key (32 bytes) or H160 (20 bytes) of an address text, as raw bytes; empty if it is neither. If the statement
+ * has a column with the decoded bytes, pass its name: an expression would be planned at each use, for every batch.
  */
 export function keySql(text: string, bytes = base58Sql(text)): string {
   const fromHex = `if(match(${text}, '^0x([0-9a-fA-F]{40}|[0-9a-fA-F]{64})$'), unhex(substring(${text}, 3)), '')`;
-  // After a prefix of one or two bytes, before a checksum of two. A branch of `if` would decode the bytes twice.
+  // The key stands between a prefix of one or two bytes and a checksum of two. An `if` would decode the bytes twice.
   const fromBase58 = `substring(${bytes}, -34, 32 * (length(${bytes}) IN (35, 36)))`;
   return `concat(if(startsWith(${text}, '0x'), ${fromHex}, ''), ${fromBase58})`;
 }
 
-/** Stands for hex addresses, and for chains with Ethereum accounts. No SS58 text has this prefix. */
+/** The prefix of hex addresses, and of chains with Ethereum accounts. No SS58 text has this prefix. */
 export const NO_PREFIX = 65_535;
 
 /** The SS58 prefix of an address text. Hex is never base58, since base58 has no zero. */
@@ -64,12 +63,12 @@ export function prefixSql(text: string, bytes = base58Sql(text)): string {
 const lowerFirst = (text: string) => `concat(lower(substring(${text}, 1, 1)), substring(${text}, 2))`;
 const upperFirst = (text: string) => `concat(upper(substring(${text}, 1, 1)), substring(${text}, 2))`;
 
-/** A pallet as Sidecar writes it, lowerCamel, also where an archive wrote `Balances` or `EVM`. */
+/** A pallet in lowerCamel, as Sidecar writes it, even if an archive wrote `Balances` or `EVM`. */
 export function palletWrittenSql(text: string): string {
   return `if(match(${text}, '^[A-Z]+$'), lower(${text}), ${lowerFirst(text)})`;
 }
 
-/** Pallets with several capitals in metadata. A list, since a general rule would cost planning time in every batch. */
+/** Pallets with several capitals in metadata. A list, since an expression for all names would slow down every batch. */
 const WITH_CAPITALS = { eVMAccounts: 'evmAccounts', eVMChainId: 'evmChainId' };
 const PRESENT_NAMES = { ...RENAMED_PALLETS, ...WITH_CAPITALS };
 

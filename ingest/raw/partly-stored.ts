@@ -8,7 +8,7 @@ import { blocks, calls, dirtyDays, events, extrinsics, prices, snapshots } from 
 
 /**
  * Removes the rows of `blocks`, `snapshots` and `prices` that views stored for a line before another view failed. Returns
- * the affected hours. Other rows of a block count only through its row of `blocks`.
+ * the affected hours. Rows of other tables may stay, since they count only if their block is in `blocks`.
  */
 export async function removePartlyStored(
   store: Store,
@@ -34,7 +34,7 @@ export async function removePartlyStored(
   return hours;
 }
 
-/** Marks the pallets of its rows dirty, since the failed view may not have done so, and metrics may count them already. */
+/** Marks the pallets of the stored rows as dirty, since metrics may count the rows and no view may have marked them. */
 async function markPallets(
   store: Store,
   isIt: Sql,

@@ -12,12 +12,12 @@ export interface PrintedPrefix extends ChainKey {
   readonly addresses: number;
 }
 
-/** Sampled blocks per chain: each one is a read at another place of large tables. */
+/** Sampled blocks per chain. Few, since each block is a read at another place of large tables. */
 const BLOCKS_LOOKED_AT = 64;
 
 /**
- * Reads the prefixes in a sample of all blocks, or of the blocks of one chain that other runs have loaded. Blocks do not
- * name their chain, so only the prefix reveals a file of another chain.
+ * Reads the prefixes in a sample of all blocks, or of the blocks of one chain that runs other than `notOfRun` loaded. Blocks
+ * do not name their chain, so only the prefix reveals a file of another chain.
  */
 export async function readPrintedPrefixes(
   store: Pick<Store, 'rows'>,
@@ -53,7 +53,7 @@ export const isCommonForeignPrefix = (
   prefix: number,
 ): boolean => prefix === GENERIC_PREFIX || prefix === registry.find(relay_chain)?.ss58_prefix;
 
-/** `prefix 0, that of polkadot`. */
+/** Describes a prefix, such as `prefix 0, that of polkadot`. */
 export function describePrefix({ chains }: Pick<Registry, 'chains'>, prefix: number): string {
   const owner = chains.find((chain: Chain) => chain.accounts === 'ss58' && chain.ss58_prefix === prefix);
   if (prefix === GENERIC_PREFIX) return `prefix ${prefix}, the generic one`;

@@ -22,9 +22,9 @@ export interface RawColumn {
   readonly doc: string;
   /** ClickHouse type of the value that is read. */
   readonly type: string;
-  /** SQL of that value over the stored column. */
+  /** SQL expression that computes the value from the stored column. */
   readonly select: string;
-  /** Whether the text is a JSON object. */
+  /** Whether the value is the text of a JSON object. */
   readonly isObject: boolean;
 }
 
@@ -32,13 +32,13 @@ export interface RawTable {
   readonly name: string;
   readonly doc: string;
   readonly columns: Readonly<Record<string, RawColumn>>;
-  /** The columns that identify a row; after the chain they order the rows of a day. */
+  /** The columns that identify a row. They also order the rows of a day. */
   readonly key: readonly string[];
   /** The column with the time of a row. */
   readonly moment: 'time' | 'as_of';
-  /** The streams that change its rows. */
+  /** The streams that change rows of this table. */
   readonly streams: readonly DirtyStream[];
-  /** Its canonical rows, with the columns as they are stored. */
+  /** The canonical rows, with the columns as they are stored. */
   readonly rows: (window: Window) => Sql;
 }
 
@@ -48,7 +48,7 @@ type Declared = string | readonly [reading: Reading, doc: string];
 
 interface Definition<T extends Table> extends Omit<RawTable, 'name' | 'columns' | 'key'> {
   readonly key: readonly (keyof T['columns'] & string)[];
-  /** Omitted columns order the versions of a row. */
+  /** The public columns. Omitted columns, such as `rank`, are internal. */
   readonly columns: Readonly<Partial<Record<keyof T['columns'] & string, Declared>>>;
 }
 

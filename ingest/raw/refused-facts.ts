@@ -8,10 +8,10 @@ interface RefusedFact {
   readonly relay_chain: string;
   readonly chain: string;
   readonly number: number;
-  /** The event or extrinsic: `event 7 balances.Transfer`. */
+  /** The event or extrinsic, such as `event 7 balances.Transfer`. */
   readonly fact: string;
   readonly reason: string;
-  /** The beginning of what was refused. */
+  /** The beginning of the refused text. */
   readonly raw: string;
 }
 
@@ -19,11 +19,11 @@ const RAW_CHARACTERS = 300;
 
 const hasRefused = sql`(relay_chain, chain, number) IN (SELECT relay_chain, chain, number FROM ${refusedFacts})`;
 
-/** Blocks that a run loaded, or found to be loaded already. */
+/** The condition that a run loaded a block or found it loaded already. */
 const isReadBy = (run: string): Sql => sql`(run = ${run} OR (relay_chain, chain, number) IN (
   SELECT relay_chain, chain, number FROM ${loadedBlocks} WHERE ${hasRefused} AND run = ${run}))`;
 
-/** Only canonical blocks, and with `run` only blocks that this run read. */
+/** The condition that a fact belongs to a canonical block and, if `run` is given, that this run read the block. */
 const isOf = (run?: string): Sql => sql`rank IN (
   SELECT rank FROM ${blocks} FINAL
   WHERE ${hasRefused} AND ${run === undefined ? sql`1` : isReadBy(run)})`;

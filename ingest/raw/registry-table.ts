@@ -2,7 +2,7 @@ import type { Clock, Store } from '../../infra/ports.ts';
 import type { Registry } from '../chains/registry.ts';
 import { chains } from './tables.ts';
 
-/** Writes the registry into its table, for joins. Every start writes it, since `CHAINS_FILE` may have changed. */
+/** Writes the registry into the table `chains`, for joins. Runs at every start, since `CHAINS_FILE` may have changed. */
 export async function writeRegistry(store: Store, clock: Clock, registry: Registry): Promise<void> {
   const revision = clock.now();
   await store.insert(

@@ -33,9 +33,9 @@ interface ReplacedBlock extends ChainHour {
 }
 
 /**
- * Records stored versions of these heights that a version in another month replaced. Returns the hours of all replaced
- * versions and of misdated children. Called after every load that may replace a version or arrives after children.
- * Versions in two months are never merged, so the last of several concurrent loaders finds all of them.
+ * Records stored versions at these heights that a version in another month replaced. Returns the hours of all replaced
+ * versions and of misdated children. Call it after each load that may replace a version, or whose blocks have stored
+ * children. Versions in two months are never merged, so the last of several concurrent loaders finds all of them.
  */
 export async function recordReplacedBlocks(
   store: Store,
@@ -56,7 +56,7 @@ export async function recordReplacedBlocks(
 
 export const hourTextSql = (time: string): Sql => sql`toString(toDateTime64(${hourSql(time)}, 0, 'UTC'))`;
 
-/** Replaced versions; without a timestamp their time is the epoch. */
+/** Selects replaced versions. A version without a timestamp has the epoch as its time. */
 const replacedAmong = (heights: Sql): Sql => sql`
   SELECT relay_chain, chain, number, ifNull(version.1, toDateTime64(0, 3, 'UTC')) AS time, version.2 AS rank,
     isNotNull(version.1) AS isTimed, toYYYYMM(time) != toYYYYMM(ifNull(held_at, toDateTime64(0, 3, 'UTC'))) AS isOfOtherMonth
@@ -70,8 +70,9 @@ const replacedAmong = (heights: Sql): Sql => sql`
   WHERE version.2 != held`;
 
 /**
- * Children dated before the hour of their parent, or more than a day after it. A late parent changes the gap before them,
- * but its own dirty hours do not include them.
+ * Children dated before the hour of their parent, or more than a day after it. A parent that arrives late changes the
+ * interval before its child, which the uptime uses. The dirty hour of the parent invalidates the hours up to the end of
+ * the next day with blocks, which may not include such a child.
  */
 const misdatedChildren = (chains: readonly HeightsOfChain[]): Sql => sql`
   SELECT relay_chain, chain, number, child.time AS time, rank, 1 AS isTimed, 0 AS isOfOtherMonth

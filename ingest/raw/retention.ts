@@ -7,7 +7,7 @@ import { calls, events, extrinsics } from './tables.ts';
 
 export const rawRetention = table({
   name: 'raw_retention',
-  doc: 'How far the deletion of raw rows is, by stage. The days only grow.',
+  doc: 'Progress of the deletion of raw rows: the first day that each stage has not reached.',
   columns: { stage: 'LowCardinality(String)', before: 'Date', at: "DateTime64(3, 'UTC')" },
   engine: 'ReplacingMergeTree(before)',
   orderBy: ['stage'],
@@ -26,7 +26,7 @@ export const isDeletable = (table: string): boolean => DELETABLE.some(({ name })
 export type RetentionStage = 'closed' | 'frozen' | 'deleted';
 
 interface RetentionBound {
-  /** Days before this one. */
+  /** The stage was reached for the days before this day. */
   readonly before: string;
   /** When the stage was reached. */
   readonly at: number;
@@ -45,7 +45,7 @@ export async function readRetention(store: Pick<Store, 'rows'>): Promise<Retenti
   return { closed: NONE, frozen: NONE, deleted: NONE, ...reached };
 }
 
-/** How long "no stage" is memoized, since most stores delete nothing. Shorter than the time between two stages. */
+/** Time for which "no stage" is memoized, since most stores delete nothing. Shorter than the time between two stages. */
 const NONE_MS = 60_000;
 
 /** Reads the stages with a cache for frequent callers. */

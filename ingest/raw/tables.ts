@@ -9,10 +9,10 @@ import { RANK } from './ordering.ts';
  */
 const time = "DateTime64(3, 'UTC')";
 const name = 'LowCardinality(String)';
-/** Hex of random bytes: ZSTD compresses 66 characters to 34 bytes, and is faster than LZ4, which compresses nothing. */
+/** Hashes look random: ZSTD compresses 66 hex characters to 34 bytes; LZ4 cannot compress them and is slower. */
 const hash = 'String CODEC(ZSTD)';
 const byMonth = 'toYYYYMM(time)';
-/** Small granules: an hour of many chains reads at least one granule per chain and kind of event. */
+/** Small granules: a query for an hour of many chains reads at least one granule per chain and kind of event. */
 const byTime = {
   indexes: ['INDEX by_time time TYPE minmax GRANULARITY 1'],
   settings: ['index_granularity = 1024'],
@@ -38,18 +38,18 @@ export const blocks = table({
     received_at: time,
     rank: `${RANK} CODEC(ZSTD)`,
     is_deleted: 'UInt8',
-    // The run that read it, for its report; empty without a report.
+    // Id of the ingest run that read the block and reports on it; empty if no run reports.
     run: 'String CODEC(ZSTD)',
   },
   engine: 'ReplacingMergeTree(rank, is_deleted)',
   partitionBy: "toYYYYMM(ifNull(time, toDateTime64(0, 3, 'UTC')))",
   orderBy: ['relay_chain', 'chain', 'number'],
-  // by_number: the last granule of a chain in a month may end at any later height, by the key alone.
+  // by_number: by the key alone, the last granule of a chain in a month could contain any greater height.
   indexes: [
     'INDEX by_time time TYPE minmax GRANULARITY 1',
     'INDEX by_number number TYPE minmax GRANULARITY 1',
   ],
-  // FINAL may read the neighbouring granules of an hour.
+  // Small granules: FINAL also reads the granules beside those of an hour.
   settings: ['index_granularity = 256'],
 });
 
@@ -64,7 +64,7 @@ export const loadedBlocks = table({
     sequence: 'UInt64 CODEC(Delta, ZSTD)',
     // A hash of everything that determines the rows of the block.
     content: 'UInt128 CODEC(NONE)',
-    // The run that read it again, for its report, if facts of the block are refused.
+    // Id of the last ingest run that read the block again; recorded only if facts of the block are refused.
     run: 'String CODEC(ZSTD)',
   },
   engine: 'ReplacingMergeTree(sequence)',
@@ -87,7 +87,7 @@ export const extrinsics = table({
     chain: name,
     number: 'UInt64 CODEC(Delta, ZSTD)',
     extrinsic_index: 'UInt32 CODEC(Delta, ZSTD)',
-    // The epoch for blocks without a timestamp: no window includes it.
+    // The epoch if the block has no timestamp; no window includes the epoch.
     time: `${time} CODEC(Delta, ZSTD)`,
     hash,
     pallet: name,
@@ -99,7 +99,7 @@ export const extrinsics = table({
     signer_key: 'String',
     success: 'Nullable(UInt8)',
     outcome: 'Nullable(UInt8)',
-    // As `success`; for Ethereum transactions also the result of the EVM.
+    // Like `success`; for an Ethereum transaction it also needs success in the EVM.
     succeeded: 'Nullable(UInt8)',
     ethereum: 'Bool',
     general: 'Bool',
@@ -120,7 +120,7 @@ export const extrinsics = table({
 
 export const events = table({
   name: 'events',
-  doc: 'One row per event, numbered over the whole block. Known ones carry their account and amount decoded.',
+  doc: 'One row per event, numbered over the whole block; known events with decoded accounts and amounts.',
   columns: {
     relay_chain: name,
     chain: name,
@@ -135,7 +135,7 @@ export const events = table({
     account: 'String',
     counterparty: 'String',
     amount: 'Nullable(UInt128)',
-    // Why the decoder refused it as a fact; it still counts as an event.
+    // Why the decoder refused the fact of the event; the event itself still counts.
     refused: name,
     rank: `${RANK} CODEC(ZSTD)`,
   },
@@ -216,7 +216,7 @@ export const prices = table({
   orderBy: ['symbol', 'as_of', 'relay_chain', 'chain'],
 });
 
-/** Every pallet: a stored block was replaced, and all of its rows may be gone. */
+/** Marks every pallet as dirty: a stored block was replaced, so rows of any pallet may be gone. */
 export const ANY_PALLET = '*';
 
 export const dirtyDays = table({
@@ -224,7 +224,7 @@ export const dirtyDays = table({
   doc: 'Days of a chain that a stream changed, and the sequence of the newest change.',
   columns: {
     stream: name,
-    // Empty for the blocks and snapshots themselves; also one row for each pallet in a loaded block.
+    // Empty: a block or snapshot was loaded. A name: a loaded block contains the pallet. `*`: see ANY_PALLET.
     pallet: name,
     relay_chain: name,
     chain: name,
@@ -268,7 +268,7 @@ export const deadLetters = table({
     received_at: time,
     version: 'UInt64',
     is_deleted: 'UInt8',
-    // How often it was refused, and its offset on the log's topic of dead letters; empty where there is none.
+    // `attempts`: how often it was refused. `log_offset`: its offset on the dead letter topic; empty if the log has none.
     attempts: 'UInt32',
     log_offset: 'String',
     // The run that read it last.

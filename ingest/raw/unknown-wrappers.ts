@@ -8,7 +8,7 @@ import { blocks, replacedBlocks } from './tables.ts';
 
 export const unknownWrappers = table({
   name: 'unknown_wrappers',
-  doc: 'Executed calls that contain calls, but have no rule: the contained calls are not read.',
+  doc: 'Executed calls that contain calls, but for which the decoder has no rule: the contained calls are not read.',
   columns: {
     relay_chain: 'LowCardinality(String)',
     chain: 'LowCardinality(String)',
@@ -49,9 +49,9 @@ export async function readUnreadCalls(store: Pick<Store, 'rows'>): Promise<Unrea
   };
 }
 
-/** `12 calls inside unknown wrappers: council.propose of kusama (12)`. */
+/** Describes unread calls, such as `12 calls inside unknown wrappers: council.propose of kusama (12)`. */
 export function formatUnreadCalls({ calls, wrappers }: UnreadCalls): string {
   const names = wrappers.map(({ chain, wrapper, calls }) => `${wrapper} of ${chain} (${calls})`);
-  const of = names.length === 0 ? '' : `: ${names.join(', ')}`;
-  return `${plural(calls, 'call')} inside unknown wrappers${of}`;
+  const list = names.length === 0 ? '' : `: ${names.join(', ')}`;
+  return `${plural(calls, 'call')} inside unknown wrappers${list}`;
 }

@@ -1,2 +1,2 @@
-/** The stream of `dirty_days` for changes of blocks without a time, which are of no day: they stand at the epoch. */
+/** The stream of `dirty_days` for changes of blocks without a timestamp. Their day is the epoch. */
 export const UNTIMED = 'untimed';

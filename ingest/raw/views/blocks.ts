@@ -41,7 +41,7 @@ const blockRows = view(
   FROM ${blocksRanked}`,
 );
 
-/** The calls of a block and the columns that their rows repeat. Without this step ARRAY JOIN would copy the payload per row. */
+/** The calls of a block, and the columns that all their rows repeat. Otherwise ARRAY JOIN would copy the payload per row. */
 const unfoldedCalls = sql`(SELECT ${raw(everyRow)}, calls FROM ${blocksRanked} WHERE is_deleted = 0)`;
 
 const quoted = (names: readonly string[]) => raw(names.map((name) => `'${name}'`).join(', '));
@@ -106,7 +106,7 @@ const refusedExtrinsicRows = view(
   WHERE is_bad`,
 );
 
-/** Dirty days, also by pallet, so that not every block invalidates a metric that reads few pallets. */
+/** Dirty days, also by pallet, so that only blocks with certain pallets invalidate a metric that reads few pallets. */
 const dirtyDayRows = view(
   'ranked_to_dirty_days',
   blocksRanked,

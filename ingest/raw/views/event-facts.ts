@@ -9,8 +9,8 @@ import {
 } from '../../decode/event-fields.ts';
 
 /**
- * SQL that reads facts from the data of events, by the positions in `decode/event-fields.ts`. An event of another length is
- * stored as an event, but its fact is refused.
+ * SQL that reads facts from the data of events, by the positions in `decode/event-fields.ts`. An event with an unknown
+ * number of fields is stored, but its fact is refused.
  */
 
 const names = Object.keys(EVENT_FIELDS) as KnownEvent[];
@@ -40,7 +40,7 @@ const list = (values: readonly unknown[]) => `[${values.join(', ')}]`;
 export const fieldSql = <Event extends KnownEvent>(event: Event, field: FieldOf<Event>, data: string) =>
   `${data}[${positionOf(event, field) + 1}]`;
 
-/** A field of an event that pays an account, from 1; an incentive has its era before the account. */
+/** A field of an event that pays an account, counted from 1. An incentive has an era before the account. */
 export const paidField = (position: number) => `data[${position} + (event = 'ValidatorIncentivePaid')]`;
 
 /** Whether the data of an event has a known number of fields. */
@@ -49,7 +49,7 @@ export const isComplete = (event: KnownEvent, data: string) => {
   return `length(${data}) ${lengths.length === 1 ? `= ${lengths[0]}` : `IN (${lengths.join(', ')})`}`;
 };
 
-/** The number of a known event, from 1; 0 for any other. One look-up by name; everything else uses the number. */
+/** The number of a known event, from 1; 0 for other events. So only one expression looks up names. */
 export function factSql(name: string): string {
   const quoted = names.map((event) => `'${event}'`);
   return `transform(${name}, ${list(quoted)}, ${list(facts.map((_, i) => i + 1))}, 0)`;
@@ -57,7 +57,7 @@ export function factSql(name: string): string {
 
 export type Part = 'account' | 'counterparty' | 'amount' | 'secondAmount';
 
-/** One-based position of a part in the data of a fact; -1: the last field, 0: none. */
+/** Position of a part in the data of a fact, from 1; -1: the last field; 0: none. */
 function positionSql(fact: string, part: Part): string {
   const positions = facts.map(({ [part]: position = -1 }) => (position === 'last' ? -1 : position + 1));
   return `${list(positions)}[${fact}]`;
@@ -87,7 +87,7 @@ export function refusedSql(fact: string, data: string, columns: Readonly<Record<
     '')`;
 }
 
-/** Whether a fact has a part, at a certain position of its data if one is given. */
+/** Whether a fact has a part; if `at` is given, at that position of its data. */
 function isWith(fact: string, part: 'flag' | 'region' | 'parts', at?: number): string {
   const numbers = facts.flatMap(({ [part]: position }, i) =>
     position !== undefined && position === (at ?? position) ? [i + 1] : [],
@@ -95,7 +95,7 @@ function isWith(fact: string, part: 'flag' | 'region' | 'parts', at?: number): s
   return `${fact} IN (${numbers.join(', ')})`;
 }
 
-/** Folds use doubles, which are exact for integers below 9 * 10^15. */
+/** Whether a text is an index below 9 * 10^15: folds use doubles, which are exact up to there. */
 export const isIndex = (text: string) =>
   `match(${text}, '^([0-9]{1,15}|[0-8][0-9]{15}|0x[0-9a-fA-F]{1,13})$')`;
 

@@ -28,7 +28,7 @@ const passedOn = {
 
 const eventsIn = landingTable({
   name: 'events_in',
-  doc: 'Events of the blocks, as their source spells them, numbered over the whole block.',
+  doc: 'Events of the blocks in the notation of their source, numbered over the whole block.',
   columns: { ...passedOn, pallet_given: name, event_given: name },
 });
 
@@ -36,7 +36,7 @@ const named = { ...passedOn, pallet: name, event: name, fact: 'UInt8' };
 
 const eventsNamed = landingTable({
   name: 'events_named',
-  doc: 'Events under their present names, beside the texts that are facts.',
+  doc: 'Events under their present names, with the undecoded texts of their facts.',
   columns: {
     ...named,
     account_given: 'String',
@@ -48,7 +48,7 @@ const eventsNamed = landingTable({
 
 const eventsDecoded = landingTable({
   name: 'events_decoded',
-  doc: 'Events beside their decoded facts.',
+  doc: 'Events with their decoded facts.',
   columns: { ...named, account: 'String', counterparty: 'String', amount, second_amount: amount },
 });
 

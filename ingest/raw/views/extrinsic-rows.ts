@@ -18,8 +18,8 @@ import { extrinsics } from '../tables.ts';
 import { fieldSql, isComplete } from './event-facts.ts';
 
 /**
- * Extrinsics are decoded in steps, each a view behind a landing table. The engine plans every view again for every batch, and
- * a statement over plain columns without nesting takes a fraction of the time to plan.
+ * Extrinsics are decoded in steps, each a view on a landing table. The engine plans every view again for every batch, and
+ * planning a statement over plain columns takes a fraction of the time that nested expressions take.
  */
 const name = 'LowCardinality(String)';
 const amount = 'Nullable(UInt128)';
@@ -40,7 +40,7 @@ const passedOn = {
   event_pallets: 'Array(String)',
   event_names: 'Array(String)',
   event_data: 'Array(Array(String))',
-  // Decoded by JavaScript.
+  // Decoded by TypeScript.
   wrapper_domain: name,
   recovered_sender: 'String',
   recovered_receiver: 'String',
@@ -48,7 +48,7 @@ const passedOn = {
 
 const extrinsicsIn = landingTable({
   name: 'extrinsics_in',
-  doc: 'Extrinsics of the blocks, as their source spells them.',
+  doc: 'Extrinsics of the blocks in the notation of their source.',
   columns: {
     ...passedOn,
     pallet_given: name,
@@ -61,7 +61,7 @@ const extrinsicsIn = landingTable({
 
 const extrinsicsRead = landingTable({
   name: 'extrinsics_read',
-  doc: 'Extrinsics whose names, signer and amounts are read.',
+  doc: 'Extrinsics with decoded names, signers and amounts.',
   columns: {
     ...passedOn,
     pallet_written: name,
@@ -77,7 +77,7 @@ const extrinsicsRead = landingTable({
 
 export const extrinsicsDecoded = landingTable({
   name: 'extrinsics_decoded',
-  doc: 'Extrinsics beside what their fee is worked out from.',
+  doc: 'Extrinsics with the values from which the fee follows.',
   columns: {
     ...extrinsicsRead.columns,
     pallet: name,
@@ -97,7 +97,7 @@ export const extrinsicsDecoded = landingTable({
   },
 });
 
-/** Facts that JavaScript decoded from some extrinsics, at their positions in the list of all. */
+/** Spreads facts that TypeScript decoded from some extrinsics over a list with an item for each extrinsic. */
 const placed = (list: string, field: string) =>
   `arrayResize(arrayReduce('groupArrayInsertAt', ${list}.${field}, ${list}.extrinsic_index), length(payload.extrinsics), '')`;
 const unfoldedExtrinsics = view(
@@ -132,13 +132,13 @@ const readExtrinsics = view(
   FROM ${extrinsicsIn}`,
 );
 
-/** Archives that copy metadata capitalise the pallet. */
+/** Accepts a capitalised pallet too, as archives that copy metadata write it. */
 const eventIs = (pallet: string, event: string) =>
   `m = '${event}' AND p IN ('${pallet}', '${pallet.charAt(0).toUpperCase()}${pallet.slice(1)}')`;
-/** Data of the matching events of the extrinsic; `p`, `m` and `d` are pallet, name and data of an event. */
+/** Data of the events of the extrinsic that match a condition on `p`, `m` and `d`: pallet, name and data of an event. */
 const eventData = (condition: string) =>
   `arrayFilter((d, p, m) -> ${condition}, event_data, event_pallets, event_names)`;
-/** A fee in another asset, under any name that runtimes use. */
+/** Whether the fee was paid in another asset: some event name ends in `FeePaid`, but is not the usual one. */
 const paidOtherwise = `arrayExists(m -> endsWith(m, 'FeePaid') AND lower(m) != 'transactionfeepaid', event_names)`;
 const hasEvent = (pallet: string, event: string) =>
   `arrayExists((p, m) -> ${eventIs(pallet, event)}, event_pallets, event_names)`;
@@ -187,8 +187,8 @@ const share = `multiIf(${isTreasuryDeposit}, ${fieldSql('treasury.Deposit', 'val
 const shares = `arrayMap(amount -> assumeNotNull(amount), arrayFilter(amount -> isNotNull(amount), ${amounts(`arrayMap((d, key) -> ${share}, deposits, arrayPopFront(keys))`)}))`;
 
 /**
- * The fee in planck, from the first source that has it. The event comes first, even for unsigned extrinsics. The last source,
- * for the oldest runtimes, is the sum that the treasury and the author received within the extrinsic. Null without a source.
+ * The fee in planck, from the first source that has it; null if none has it. The fee event comes first, even for unsigned
+ * extrinsics. The last source, for the oldest runtimes, is the sum that the treasury and the author received.
  */
 const fee = `multiIf(
     isNotNull(paid_fee), paid_fee,
@@ -201,7 +201,7 @@ const fee = `multiIf(
     NULL)`;
 
 /**
- * The engine cannot parse a JSON text with an integer above 64 bits, so arguments store such integers as text, like the
+ * Arguments as JSON that the engine can parse: it fails at integers above 64 bits, so these become strings, as in the
  * arguments of nested calls.
  */
 const WIDE_INTEGER = '([:[,] *)([0-9]{20,})';

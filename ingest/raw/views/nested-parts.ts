@@ -7,8 +7,8 @@ import { addressEncodingsDue, calls, chains, events, refusedFacts } from '../tab
 import { fieldSql, isIndex, isMask, paidField } from './event-facts.ts';
 
 /**
- * Checks values below the fields of events, and values that only folds read: tallies, votes, workloads, owners of regions,
- * arguments of calls. If they cannot be read, the fact is missing, and these views record the refusal.
+ * Checks values inside the fields of events, and values that only folds read: tallies, votes, workloads, owners of regions,
+ * arguments of calls. If a value cannot be read, metrics lack the fact, and these views record the refusal.
  */
 
 const name = 'LowCardinality(String)';
@@ -24,7 +24,7 @@ const valuesIn = (json: string, ...names: readonly string[]) =>
 const TALLY = ['ayes', 'nays', 'support'];
 
 const CONVICTION = '(none|locked[1-6]x)';
-/** A byte, as hex or as a number: the high bit means aye, the rest is the conviction. */
+/** A vote as one byte, in hex or as a number: the high bit means aye, the other bits are the conviction. */
 const VOTE_BYTE = '"?(0x[08]?[0-6]|[0-6]|12[89]|13[0-4])"?';
 const isConviction = (text: string) => `match(${text}, '^("${CONVICTION}"|[{]"${CONVICTION}":.*[}])$')`;
 
@@ -48,7 +48,7 @@ function isBadVote(vote: string): string {
 const isWorkload = (text: string) =>
   `(JSONType(${text}) = 'Array' AND arrayAll(item -> ${isMask("JSONExtractString(item, 'mask')")} AND ${isAssignment("JSONExtractRaw(item, 'assignment')")}, JSONExtractArrayRaw(${text})))`;
 
-/** `{"task":"2000"}`, `{"pool":null}` or `"Pool"`, in any case of the variant. */
+/** Accepts `{"task":"2000"}`, `{"pool":null}` or `"Pool"`. The variant may be in upper or lower case. */
 function isAssignment(text: string): string {
   const entry = `JSONExtractKeysAndValuesRaw(${text})[1]`;
   const isTask = `lower(${entry}.1) = 'task' AND ${isIndex(`replaceAll(${entry}.2, '"', '')`)}`;
@@ -70,7 +70,7 @@ const IS_PAID = `(pallet, event) IN (('staking', 'Rewarded'), ('staking', 'Valid
 
 export const eventsToCheck = landingTable({
   name: 'events_to_check',
-  doc: 'The few events that rows of other tables may follow from.',
+  doc: 'Rare events whose nested values are checked, or that pay an account.',
   columns: {
     relay_chain: name,
     chain: name,
@@ -114,7 +114,7 @@ const refusedEventRows = view(
     OR arrayExists(text -> ${raw(keySql(addressSql('text')))} = '', owners)`,
 );
 
-/** Accounts that are only paid: they may never sign. */
+/** Addresses of accounts that are paid. They may never sign, so the view of signers does not see them. */
 const paidAddressEncodingRows = view(
   'checked_to_address_encodings_due',
   eventsToCheck,
@@ -127,7 +127,7 @@ const paidAddressEncodingRows = view(
 
 type Arguments = readonly (readonly [pallet: string, calls: readonly string[], names: readonly string[]])[];
 
-/** Arguments that are amounts; a missing one or null is valid. */
+/** Arguments that are amounts. A missing amount and null are valid. */
 const AMOUNTS: Arguments = [
   ['convictionVoting', ['delegate'], ['balance']],
   ['bounties', ['proposeBounty'], ['value']],
@@ -157,7 +157,7 @@ const ACCOUNTS: Arguments = [
 ];
 
 const list = (names: readonly string[]) => names.map((name) => `'${name}'`).join(', ');
-/** Which of these arguments a call has. */
+/** The names of these arguments that a call has. */
 const namesIn = (given: Arguments) =>
   `multiIf(${given.map(([pallet, of, names]) => `pallet = '${pallet}' AND call IN (${list(of)}), [${list(names)}]`).join(', ')}, [])`;
 const checkedPallets = [...new Set([...AMOUNTS, ...INDEXES, ...ACCOUNTS].map(([pallet]) => pallet))];
