@@ -125,8 +125,8 @@ const BEARER_CODES: ReadonlySet<HttpErrorCode> = new Set([
 /** Alert intake: a code and a message. */
 export const intakeDialect: Dialect = {
   explains: [],
-  // Nothing was acknowledged, so a sender that repeats the request loses nothing.
-  failure: new HttpError('unavailable', 'The event was not accepted. Retry the request.', RETRY_SOON),
+  // The text claims no loss: if the log answers late, it may have stored the event.
+  failure: new HttpError('unavailable', 'The event may not have been stored. Retry the request.', RETRY_SOON),
   translate: (error) => (isShed(error) ? intakeDialect.failure : undefined),
   send: ({ code, message }, _request, reply) => reply.send({ error: code, message }),
 };

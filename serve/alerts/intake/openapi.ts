@@ -45,7 +45,7 @@ const RESPONSES = {
   503: refused(
     'Not accepted. Retry after the number of seconds in Retry-After.',
     'unavailable',
-    'The event was not accepted. Retry the request.',
+    'The event may not have been stored. Retry the request.',
   ),
 };
 
@@ -94,7 +94,10 @@ export function describePagerduty({ path, summary, description, example }: Intak
         content: {
           'application/json': {
             schema: event,
-            example: { status: 'unavailable', message: 'The event was not accepted. Retry the request.' },
+            example: {
+              status: 'unavailable',
+              message: 'The event may not have been stored. Retry the request.',
+            },
           },
         },
       },
