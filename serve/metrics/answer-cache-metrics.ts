@@ -1,6 +1,6 @@
 import { Counter, Gauge } from 'prom-client';
 
-/** What the cache of answers cacheMetrics. */
+/** Prometheus metrics of the answer cache. */
 export const createAnswerCacheMetrics = () => {
   const cacheMetrics = {
     lookups: new Counter({

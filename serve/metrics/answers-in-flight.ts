@@ -3,10 +3,10 @@ import { ProductError } from '../../infra/errors.ts';
 
 /** Shorter bodies are not counted: the connection limit bounds their number. */
 const SHORT_BYTES = 2 ** 18;
-/** So many rows never make a long body. */
+/** A body with at most this many rows is never long. */
 const SHORT_ROWS = 256;
 
-/** Number of requests per caller that are being sent the same answer. */
+/** For one answer: how many responses with it are being sent to each caller. */
 type ReadersOf = Map<string, number>;
 
 /**
@@ -20,7 +20,7 @@ export class AnswersInFlight<Answer extends { readonly body: Buffer }> {
   readonly #byKey = new Map<string, Answer>();
   readonly #readers = new Map<Answer, ReadersOf>();
   /** Bytes in flight by caller. */
-  readonly #held = new Map<string, number>();
+  readonly #bytesByCaller = new Map<string, number>();
   #bytes = 0;
 
   constructor(bytesMax: number) {
@@ -48,7 +48,7 @@ export class AnswersInFlight<Answer extends { readonly body: Buffer }> {
   /** Throws before a query of many rows if each of its callers holds half of the limit already. */
   requireCallerShare(callers: Iterable<string>, rowsMax = Number.POSITIVE_INFINITY): void {
     if (rowsMax <= SHORT_ROWS) return;
-    for (const caller of callers) if ((this.#held.get(caller) ?? 0) < this.#bytesMax / 2) return;
+    for (const caller of callers) if ((this.#bytesByCaller.get(caller) ?? 0) < this.#bytesMax / 2) return;
     throw new ProductError(
       'store_busy',
       'your earlier long responses are still being sent; read them to the end and try again',
@@ -66,14 +66,14 @@ export class AnswersInFlight<Answer extends { readonly body: Buffer }> {
       this.#byKey.set(key, answer);
       this.#readers.set(answer, readers);
     }
-    if (add(readers, caller, 1) === 1) add(this.#held, caller, answer.body.length);
+    if (add(readers, caller, 1) === 1) add(this.#bytesByCaller, caller, answer.body.length);
     response.once('close', () => this.#release(key, answer, caller));
   }
 
   #release(key: string, answer: Answer, caller: string): void {
     const readers = this.#readers.get(answer);
     if (readers === undefined) return;
-    if (add(readers, caller, -1) === 0) add(this.#held, caller, -answer.body.length);
+    if (add(readers, caller, -1) === 0) add(this.#bytesByCaller, caller, -answer.body.length);
     if (readers.size > 0) return;
     this.#readers.delete(answer);
     this.#bytes -= answer.body.length;

@@ -87,13 +87,13 @@ export class AnswerCache {
     return this.#cache.get(key) ?? this.#inFlight.find(key);
   }
 
-  /** The same, but only if its tables have not changed since. */
+  /** The answer that `find` returns, if its tables have not changed since it was rendered. */
   cached(key: string, metric: Metric): Answer | undefined {
     const answer = this.find(key);
     return answer !== undefined && answer.version === this.version(metric, answer.query) ? answer : undefined;
   }
 
-  /** Counts a cache hit outside of `render`, which counts its own hits and misses. */
+  /** Counts a cache hit of a caller that does not call `render`. */
   countHit(): void {
     this.#cacheMetrics.lookups.inc({ result: 'hit' });
   }
@@ -149,9 +149,9 @@ export class AnswerCache {
     const changed = this.#changedRows(metric, query);
     const chosenOf = (chosen: Query) =>
       sql`FROM ${rowsOf(metric, endpoint, chosen, changed)} AS rows WHERE ${after}`;
-    const asked = { metric, endpoint, query, order, chosen: chosenOf(query), limit };
-    const days = await daysOfPage(store, asked);
-    const chosen = days === null ? asked.chosen : chosenOf({ ...query, conditions: [days] });
+    const page = { metric, endpoint, query, order, chosen: chosenOf(query), limit };
+    const days = await daysOfPage(store, page);
+    const chosen = days === null ? page.chosen : chosenOf({ ...query, conditions: [days] });
     const { format: engineFormat, type } = RESPONSE_FORMATS[format] as (typeof RESPONSE_FORMATS)[string];
     const { body: rows, next } = await pageOf(store, {
       metric,
@@ -203,17 +203,17 @@ interface PagedQuery {
 }
 
 /** The rows of a page, and the cursor of the next one. */
-async function pageOf(store: QueryStore, of: PagedQuery): Promise<{ body: Buffer; next: string | null }> {
-  const { metric, path, order, format, limit } = of;
+async function pageOf(store: QueryStore, page: PagedQuery): Promise<{ body: Buffer; next: string | null }> {
+  const { metric, path, order, format, limit } = page;
   const served = order.flatMap(({ column }) => metric.columns[column] ?? []);
   if (hasRowPerLine(format) && served.length === order.length) {
-    const { body, last } = cutPage(await bytesOf(store, of, limit + 1), format, limit);
+    const { body, last } = cutPage(await bytesOf(store, page, limit + 1), format, limit);
     const key = last && order.map(({ column }, i) => cursorValue(last[column], served[i] as Column));
     return { body, next: key && cursorOf(path, order, key) };
   }
-  const body = await bytesOf(store, of, limit);
+  const body = await bytesOf(store, page, limit);
   const isLast = hasFewerRows(body, format, limit);
-  return { body, next: isLast ? null : await nextCursor(store, of) };
+  return { body, next: isLast ? null : await nextCursor(store, page) };
 }
 
 function bytesOf(store: QueryStore, { metric, order, chosen, format, shape }: PagedQuery, rowsMax: number) {

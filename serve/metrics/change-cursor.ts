@@ -3,8 +3,8 @@ import { sequenceAt } from '../../infra/coordination/sequence.ts';
 import { invalidParameter } from '../http/errors.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 
-// A cursor of /api/changes is a position up to which the reader has all changes, or the change at which a page ended.
-// Cursors are untrusted input.
+// A cursor of /api/changes contains a position. The reader has all changes up to it; if the cursor also contains a key,
+// the reader has the changes at this position only up to the key. Cursors are untrusted input.
 
 /** Metric, relay chain, chain and slice. */
 export type ChangeKey = readonly [string, string, string, string];
@@ -73,6 +73,6 @@ export function parseChangedSince(text: string): bigint {
   return lowerBound(cursor);
 }
 
-/** The exclusive lower bound of the positions that follow a cursor. */
+/** Changes after the cursor have positions above this one. */
 export const lowerBound = ({ position, key }: ChangeCursor): bigint =>
   key === undefined || position === 0n ? position : position - 1n;

@@ -77,14 +77,15 @@ export async function serveChanges(app: FastifyInstance, sources: ChangeSources)
       const from = startOf(query);
       const reader = await readers.open(request, reply);
       const { limit = LIMIT_DEFAULT } = query;
+      // `visible` bounds the changes that may be listed. No later change gets a position up to `passed`.
       const { visible, passed } = await aggregator.changeProgress();
       // Positions may come from a faster clock of another process. The later time is used, so that no change is hidden.
       const now = Math.max(clock.now(), timeOfSequence(visible));
       const ended = endOfOpenDay(now) - 1n;
       const upTo = visible < ended ? visible : ended;
       const chain = query.chain === undefined ? undefined : (registry.find(query.chain)?.name ?? query.chain);
-      const asked = metricOf(query.metric);
-      const changes = changesAfter(asked ? [asked] : metricsWithChanges, {
+      const metric = metricOf(query.metric);
+      const changes = changesAfter(metric ? [metric] : metricsWithChanges, {
         after: lowerBound(from),
         openDay: firstOpenDay(now),
       });
@@ -101,7 +102,7 @@ export async function serveChanges(app: FastifyInstance, sources: ChangeSources)
           ORDER BY position, metric, relay_chain, chain, slice LIMIT ${limit + 1}`,
       );
       reply.header('cache-control', 'no-store');
-      // A cursor never moves back.
+      // The next cursor must not lie before the cursor of the request.
       const end = query.cursor !== undefined && from.position > passed ? from.position : passed;
       return pageOf(rows, limit, end);
     },
@@ -131,7 +132,7 @@ const keyOf = ({ metric, relay_chain, chain, slice }: ChangeRow): ChangeKey => [
   slice,
 ];
 
-/** On the last page the cursor is at the end of the finished changes, even if `since` is in the future. */
+/** A page of changes. The cursor of the last page is `end`, even if `since` is in the future. */
 function pageOf(rows: readonly ChangeRow[], limit: number, end: bigint) {
   const hasMore = rows.length > limit;
   const page = hasMore ? rows.slice(0, limit) : rows;

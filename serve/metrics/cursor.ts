@@ -5,8 +5,8 @@ import { FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
 import { ident, type Sql, sql } from '../../infra/sql.ts';
 import { invalidParameter } from '../http/errors.ts';
 
-// A cursor contains the sort key of the last row of a page. Cursors are untrusted input: one reaches the store only if it
-// was made for the same path and order, and if every value is valid for its column.
+// A cursor contains the sort key of the last row of a page. Cursors are untrusted input: a cursor
+// reaches the store only if it was made for the same path and order, and if every value is valid for its column.
 
 export interface OrderColumn {
   readonly column: string;

@@ -48,7 +48,7 @@ export function describeEndpoint(
   };
 }
 
-/** The same rows in every format. */
+/** The media types of the response, with the same example row in each text format. */
 function contentOf(metric: Metric): Record<string, MediaType> {
   const row = exampleRow(metric.record);
   const record = records.get(metric.name) as z.ZodType;

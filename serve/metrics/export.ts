@@ -58,16 +58,17 @@ export function exportStatement(request: ExportRequest, registry: Registry, toda
   return { statement, format, floor: endpoint.dates?.floor, metric, query };
 }
 
-/** Whether the store has blocks from before the `floor` of a path, whose rows the export does not contain. */
+/** Returns true if the store has blocks from before `floor`; the export has no rows of these days. */
 export async function hasDaysBefore(
   store: Pick<Store, 'rows'>,
   floor: string,
   { relay_chain, chain }: Query,
 ): Promise<boolean> {
   const ofRelay = relay_chain === undefined ? sql`1` : sql`relay_chain = ${relay_chain}`;
-  const isOf = chain === undefined || chain === ECOSYSTEM ? ofRelay : sql`${ofRelay} AND chain = ${chain}`;
+  const isOfChain =
+    chain === undefined || chain === ECOSYSTEM ? ofRelay : sql`${ofRelay} AND chain = ${chain}`;
   const days = await store.rows(
-    sql`SELECT date FROM ${blockDays} FINAL WHERE ${isOf} AND date < ${floor} LIMIT 1`,
+    sql`SELECT date FROM ${blockDays} FINAL WHERE ${isOfChain} AND date < ${floor} LIMIT 1`,
   );
   return days.length > 0;
 }
@@ -84,14 +85,14 @@ function chainsOf(
   // `ecosystem`, the sum over chains, is not in the registry.
   const found = name === undefined ? undefined : registry.find(name, relay_chain);
   if (name !== undefined && name !== ECOSYSTEM && found === undefined) {
-    const of = relay_chain === undefined ? '' : ` of ${relay_chain}`;
+    const ofRelay = relay_chain === undefined ? '' : ` of ${relay_chain}`;
     const near = didYouMean(
       name,
       namesOf(registry).filter((one) => one !== name),
     );
     throw new ProductError(
       'unknown_chain',
-      `no chain${of} is called ${name}${near && `: ${near}`}; \`chain-metrics chains\` lists them`,
+      `no chain${ofRelay} is called ${name}${near && `: ${near}`}; \`chain-metrics chains\` lists them`,
     );
   }
   if (found !== undefined && !endpoint.relays.includes(found.relay_chain)) {

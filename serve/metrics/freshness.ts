@@ -32,15 +32,15 @@ export interface ChainFacts {
 type Computation = Pick<Aggregator, 'dataToken' | 'pending' | 'chainsAsOf'>;
 
 /** Headers, and the time range in milliseconds in which they are valid. */
-interface MadeHeaders {
+interface TimedHeaders {
   readonly headers: Record<string, string>;
   readonly from: number;
   readonly until: number;
 }
 
 /**
- * Freshness and completeness of the data behind an answer. It is read from the store only after a load or a computation,
- * and before the rows of an answer, so that headers never claim more than the rows include.
+ * Freshness and completeness of the data behind an answer. Read them before the rows of the answer, so that headers
+ * never claim more than the rows include. They are read from the store again only if `dataToken` has changed.
  */
 export class Freshness {
   readonly #store: Pick<Store, 'rows'>;
@@ -49,7 +49,7 @@ export class Freshness {
   #pending: PendingByMetric = new Map();
   #chains: readonly ChainFacts[] = [];
   #reading: Promise<void> | null = null;
-  #made = new WeakMap<Query, MadeHeaders>();
+  #headers = new WeakMap<Query, TimedHeaders>();
 
   constructor({ store, computation }: { store: Pick<Store, 'rows'>; computation: Computation }) {
     this.#store = store;
@@ -61,12 +61,12 @@ export class Freshness {
     return this.#chains;
   }
 
-  /** Whether nothing was loaded or computed since the last refresh. */
+  /** False after a load or a computation, and every two seconds in case a signal was missed. */
   get isCurrent(): boolean {
     return this.#dataToken === this.#computation.dataToken;
   }
 
-  /** Reads again if something was loaded or computed since the last refresh. */
+  /** Reads the data again, unless they are current. */
   async refresh(): Promise<void> {
     // A running read may have started before the change.
     if (!this.isCurrent) await this.#reading;
@@ -79,14 +79,14 @@ export class Freshness {
 
   /** Headers for an answer; `now` in milliseconds. They are cached, because they change at most once a second. */
   headers(metric: Metric, query: Query, now: number): Record<string, string> {
-    const known = this.#made.get(query);
-    if (known && known.from <= now && now < known.until) return known.headers;
-    const made = this.#make(metric, query, now);
-    this.#made.set(query, made);
-    return made.headers;
+    const cached = this.#headers.get(query);
+    if (cached && cached.from <= now && now < cached.until) return cached.headers;
+    const timed = this.#make(metric, query, now);
+    this.#headers.set(query, timed);
+    return timed.headers;
   }
 
-  #make(metric: Metric, query: Query, now: number): MadeHeaders {
+  #make(metric: Metric, query: Query, now: number): TimedHeaders {
     const chains = this.#chains.filter(
       (facts) =>
         (query.relay_chain === undefined || facts.relay_chain === query.relay_chain) &&
@@ -121,7 +121,7 @@ export class Freshness {
     const pending = await this.#computation.pending(this.#store);
     this.#chains = chains;
     this.#pending = pending;
-    this.#made = new WeakMap();
+    this.#headers = new WeakMap();
     this.#dataToken = dataToken;
   }
 }
@@ -144,7 +144,7 @@ function newestOf(
   return known.length === 0 ? null : Math.max(...known);
 }
 
-/** Pending computations that concern the rows of a query. */
+/** The pending computations that will change rows of a query. */
 const pendingIn = (
   pending: PendingByMetric,
   metric: Metric,
@@ -172,8 +172,8 @@ function summaryOf(pending: readonly Pending[]): PendingRows | null {
 }
 
 function pendingHeaders(pending: readonly Pending[]): Record<string, string> {
-  const told = summaryOf(pending);
-  return told === null ? {} : { 'x-pending-from': told.from, 'x-pending-reason': told.reason };
+  const rows = summaryOf(pending);
+  return rows === null ? {} : { 'x-pending-from': rows.from, 'x-pending-reason': rows.reason };
 }
 
 async function readChainFacts(
@@ -192,7 +192,7 @@ async function readChainFacts(
       FROM ${blockDays} FINAL
       WINDOW before AS (PARTITION BY relay_chain, chain ORDER BY date ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)
     ) GROUP BY relay_chain, chain ORDER BY relay_chain, chain`);
-  const key = (of: { relay_chain: string; chain: string }) => `${of.relay_chain}/${of.chain}`;
+  const key = (row: { relay_chain: string; chain: string }) => `${row.relay_chain}/${row.chain}`;
   const asOf = new Map(computed.map((row) => [key(row), row]));
   return chains.map((facts) => ({ ...facts, computed: asOf.get(key(facts)) ?? null }));
 }

@@ -21,7 +21,7 @@ function findMetric(name: string): MaterializedMetric {
   return found;
 }
 
-/** A metric and one of its endpoints: the one with this path, or else the first one. */
+/** Finds a metric and its endpoint with this path; for any other name, its first endpoint. */
 export function findEndpoint(name: string): { metric: Metric; endpoint: MetricEndpoint } {
   const served = metrics.filter(({ endpoints }) => endpoints.length > 0);
   const metric = served.find((metric) => isCalled(metric, name));

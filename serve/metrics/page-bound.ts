@@ -5,9 +5,9 @@ import type { OrderColumn } from './cursor.ts';
 import type { Query } from './parameters.ts';
 
 /**
- * Limits a page to the days that it can contain. With FINAL, ClickHouse stops at LIMIT only if the rows are sorted by the
- * table key; in any other order it reads and sorts all matching rows for each page. This first reads, in key order, the
- * day of the row after the page.
+ * Returns a condition that limits a page to the days that it can contain; null if the query does not need it. With
+ * FINAL, ClickHouse stops at LIMIT only if the rows are sorted by the table key; in any other order it reads and sorts
+ * all matching rows for each page. So the function first reads, in key order, the day of the row after the page.
  */
 export async function daysOfPage(
   store: QueryStore,
@@ -27,7 +27,7 @@ export async function daysOfPage(
     readonly limit: number;
   },
 ): Promise<Sql | null> {
-  // A filter leaves few rows; finding the end of their page costs as much as the page.
+  // A filter leaves few rows, so finding the end of the page would cost as much as reading the page.
   const [first] = order;
   const isFiltered = query.conditions.length > 0 || query.changedSince !== undefined;
   if (metric.materialized === false || !endpoint.isLimited || isFiltered || !first) return null;
