@@ -19,7 +19,7 @@ const KEEP_ALIVE_MS = 6 * 60_000;
 /** Room for a thousand addresses in one query string. */
 const HEAD_BYTES_MAX = 1024 * 1024;
 const BODY_BYTES_MAX = 1024 * 1024;
-/** Not shorter: @fastify/under-pressure takes the delay as infinite if it measured nothing between two samples. */
+/** With a shorter period, @fastify/under-pressure may measure nothing and then report an infinite delay. */
 const SAMPLE_MS = 2000;
 const RETRY_SECONDS = 5;
 const BUSY = Object.assign(new Error('Service Unavailable'), { statusCode: 503 });

@@ -54,22 +54,22 @@ export type ClientAddresses = Pick<FastifyRequest, 'ip' | 'ips'>;
 export const clientAddress = (request: FastifyRequest): string => callerOf(request).address?.toString() ?? '';
 
 /** The key by which limits count a caller: its IPv4 address, or its IPv6 /64. */
-export const addressKey = (request: ClientAddresses): string => callerOf(request).counted;
+export const addressKey = (request: ClientAddresses): string => callerOf(request).key;
 
-/** The same key for the peer of a connection. */
-export const peerKey = (address: string): string => readCaller(address).counted;
+/** The key of the peer of a connection. */
+export const peerKey = (address: string): string => readCaller(address).key;
 
 interface Caller {
   readonly address: Address | null;
-  readonly counted: string;
+  readonly key: string;
 }
 
 function readCaller(text: string): Caller {
   const address = readAddress(text);
-  return { address, counted: counted(address) };
+  return { address, key: key(address) };
 }
 
-function counted(address: Address | null): string {
+function key(address: Address | null): string {
   if (!(address instanceof ipaddr.IPv6)) return address?.toString() ?? '';
   const network = address.parts.map((part, i) => (i < IPV6_NETWORK_BITS / IPV6_PART_BITS ? part : 0));
   return `${new ipaddr.IPv6(network)}/${IPV6_NETWORK_BITS}`;

@@ -48,7 +48,7 @@ export function limitConnections(
   const isFull = (peer: string) => {
     const address = peerKey(peer);
     if ((byAddress.get(address) ?? 0) < CONNECTIONS_PER_ADDRESS || isProxy(peer)) return false;
-    // The same per address: one tool with idle connections must not lock out others behind the same address.
+    // At the limit of an address too, an idle connection gives way: one tool must not lock out others at its address.
     const [waiting] = idle.get(address) ?? [];
     waiting?.destroy();
     return waiting === undefined;
@@ -63,8 +63,8 @@ export function limitConnections(
     socket.once('close', () => {
       open.delete(socket);
       endIdle(socket, address);
-      const left = (byAddress.get(address) ?? 1) - 1;
-      if (left > 0) byAddress.set(address, left);
+      const remaining = (byAddress.get(address) ?? 1) - 1;
+      if (remaining > 0) byAddress.set(address, remaining);
       else byAddress.delete(address);
     });
   });

@@ -57,7 +57,7 @@ const byBrotli = (body: Buffer, quality: number): Promise<Buffer> =>
 /** Compresses in the libuv thread pool. */
 export const compress = (body: Buffer, coding: ContentCoding): Promise<Buffer> => compressors[coding](body);
 
-/** The same at a higher level, for bodies that never change. */
+/** Compresses a body that never changes, at a higher level. */
 export const compressConstant = (body: Buffer, coding: ContentCoding): Promise<Buffer> =>
   constantCompressors[coding](body);
 

@@ -65,7 +65,7 @@ export function openApiTransforms(origin: () => string): {
   transform: Transform;
   transformObject: TransformObject;
 } {
-  const given = new Map<string, Record<string, ResponseDescription>>();
+  const responsesById = new Map<string, Record<string, ResponseDescription>>();
   const withOptionalBody = new Set<string>();
   return {
     transform: (input) => {
@@ -75,7 +75,7 @@ export function openApiTransforms(origin: () => string): {
         isBodyOptional?: boolean;
       };
       if (operationId !== undefined && isBodyOptional) withOptionalBody.add(operationId);
-      if (operationId !== undefined && response) given.set(operationId, response);
+      if (operationId !== undefined && response) responsesById.set(operationId, response);
       return toJsonSchemas(input as never) as ReturnType<Transform>;
     },
     transformObject: (input) => {
@@ -83,7 +83,7 @@ export function openApiTransforms(origin: () => string): {
       for (const { path, method, operation } of operationsOf(document)) {
         const { operationId = '', requestBody, responses } = operation;
         if (requestBody) requestBody.required = !withOptionalBody.has(operationId);
-        for (const [status, description] of Object.entries(given.get(operationId) ?? {})) {
+        for (const [status, description] of Object.entries(responsesById.get(operationId) ?? {})) {
           addHeadersAndExamples(responses, status.toUpperCase(), description);
         }
         nameExamples(operation);
@@ -108,18 +108,18 @@ function nameExamples({ parameters = [] }: DocumentedOperation): void {
 }
 
 /** Adds the response headers and examples that the type provider drops. */
-function addHeadersAndExamples(responses: Responses, status: string, given: ResponseDescription): void {
+function addHeadersAndExamples(responses: Responses, status: string, description: ResponseDescription): void {
   const response = responses[status];
   if (response === undefined) return;
-  if (given.headers) {
+  if (description.headers) {
     response.headers = Object.fromEntries(
-      Object.entries(given.headers).map(([name, description]) => [
+      Object.entries(description.headers).map(([name, text]) => [
         name,
-        { description, schema: { type: 'string' } },
+        { description: text, schema: { type: 'string' } },
       ]),
     );
   }
-  for (const [type, { example }] of Object.entries(given.content ?? {})) {
+  for (const [type, { example }] of Object.entries(description.content ?? {})) {
     const body = response.content?.[type];
     if (body && example !== undefined) body.example = example;
   }

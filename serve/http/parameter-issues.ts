@@ -3,14 +3,14 @@ import { z } from 'zod';
 import type { ParameterIssue } from './errors.ts';
 import type { ValidationIssue } from './validation.ts';
 
-/** Most unknown parameters, and most values of one parameter, that a response repeats. */
+/** A response repeats at most this many unknown parameters, and this many values of a parameter. */
 const REPEATED_MAX = 100;
-/** Most characters of a name or value that a response repeats. */
+/** A response repeats at most this many characters of a name or value. */
 const REPEATED_CHARS_MAX = 200;
 
 /** Validation issues in the format of the metrics API: unknown parameters first, then one issue per parameter. */
 export function queryIssues(issues: readonly ValidationIssue[], request: FastifyRequest): ParameterIssue[] {
-  const given = request.query as Readonly<Record<string, unknown>>;
+  const values = request.query as Readonly<Record<string, unknown>>;
   const { shape = {} } = (request.routeOptions.schema?.querystring ?? {}) as { shape?: z.ZodRawShape };
   const unknown = issues.flatMap(({ keyword, params, message }) =>
     keyword === 'unrecognized_keys'
@@ -30,7 +30,7 @@ export function queryIssues(issues: readonly ValidationIssue[], request: Fastify
   return [
     ...unknown.slice(0, REPEATED_MAX),
     ...[...byName].map(([name, [first]]) =>
-      issueOf(name, shape[name] as z.ZodType | undefined, given[name], first?.message ?? 'invalid'),
+      issueOf(name, shape[name] as z.ZodType | undefined, values[name], first?.message ?? 'invalid'),
     ),
   ];
 }
@@ -67,7 +67,7 @@ function shortened<Value>(value: Value): Value | string {
   return isLong ? `${value.slice(0, REPEATED_CHARS_MAX)}…` : value;
 }
 
-/** The inner schema of an optional or preprocessed one. */
+/** Unwraps the schema of an optional or preprocessed value. */
 function unwrapped(schema: z.ZodType): z.ZodType {
   if (schema instanceof z.ZodOptional) return unwrapped(schema.unwrap() as z.ZodType);
   if (schema instanceof z.ZodPipe && schema.in instanceof z.ZodTransform) {

@@ -3,7 +3,7 @@ declare module 'rate-limiter-flexible/lib/RateLimiterStoreAbstract.js' {
   export { RateLimiterStoreAbstract as default } from 'rate-limiter-flexible';
 }
 
-/** Its result class. Importing it from the package entry would load all stores. */
+/** The result class of a store. An import from the package entry would load all stores. */
 declare module 'rate-limiter-flexible/lib/RateLimiterRes.js' {
   export { RateLimiterRes as default } from 'rate-limiter-flexible';
 }

@@ -41,7 +41,7 @@ export interface Reader {
     signal: AbortSignal,
     mayQuery?: (callers: Callers) => void,
   ): QueryStore;
-  /** Call after joining shared work: this caller may have a free slot for it. */
+  /** Call it after this reader joins shared work: the work may then use a free slot of this caller. */
   joined(): void;
 }
 
@@ -193,7 +193,7 @@ export class Readers {
   }
 }
 
-/** The current callers, each time it is iterated. */
+/** An iterable that yields the current callers at each iteration. */
 const callersOf = (readers: ReadonlySet<Reader>): Callers => ({
   *[Symbol.iterator]() {
     for (const { caller } of readers) yield caller;

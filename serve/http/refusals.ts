@@ -5,7 +5,7 @@ import { CORS_HEADERS } from './cross-origin.ts';
 import { dialectOf } from './dialects.ts';
 import { HttpError } from './errors.ts';
 
-// Requests that every path rejects, in the error format of its scope and before a body is read.
+// Rejects invalid requests to any path, in the error format of its scope and before a body is read.
 interface ServedPath {
   /** The scope that the path belongs to. */
   readonly scope: FastifyInstance;
@@ -48,9 +48,9 @@ function refuseOthers(url: string, { scope, methods }: ServedPath, allow: string
   const others = scope.supportedMethods.filter((method) => method !== 'OPTIONS' && !methods.has(method));
   scope.route({ method: others, url, schema, onRequest: refusal, handler: refusal });
   if (methods.has('OPTIONS')) return;
-  const tell = async (_request: FastifyRequest, reply: FastifyReply) => reply.code(204).send();
+  const sendAllow = async (_request: FastifyRequest, reply: FastifyReply) => reply.code(204).send();
   // Runs in onRequest, before the hooks that reject forms of other origins.
-  scope.options(url, { schema, onRequest: tell }, tell);
+  scope.options(url, { schema, onRequest: sendAllow }, sendAllow);
 }
 
 /** Answers a request whose path the router cannot decode. No scope handles such an error. */

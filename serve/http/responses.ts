@@ -8,7 +8,7 @@ const problem = z
   .object({ type: z.string(), title: z.string(), status: z.int(), detail: z.string() })
   .meta({ id: 'Problem', description: 'Problem details (RFC 9457)' });
 
-/** The path of such a request is unknown, so the body has the error fields of every API. */
+/** The path of an unreadable request is unknown, so the body has the error fields of every API. */
 const unreadable = problem
   .extend({ error: z.string().optional(), message: z.string().optional() })
   .meta({ id: 'UnreadableRequest', description: 'A request that cannot be read' });

@@ -6,14 +6,14 @@ import type { FastifyInstance } from 'fastify';
 type Answering = Socket & { readonly _httpMessage?: NodeJS.EventEmitter | null };
 
 /**
- * Ignores `Upgrade` headers, as RFC 9110 §7.8 allows. Node alone would drop requests that are pipelined after one with
- * `Upgrade`. This emits the connection again, starting with that request and without its upgrade headers.
+ * Ignores `Upgrade` headers, as RFC 9110 §7.8 allows. Node drops requests that are pipelined after a request
+ * with `Upgrade`. So this function emits the connection again, starting with that request without its upgrade headers.
  */
 export function ignoreUpgrades(app: FastifyInstance): void {
   const server = app.server as Server;
   server.on('upgrade', (request: IncomingMessage, socket: Answering, head: Buffer) => {
     const again = () => {
-      // Earlier responses go first.
+      // Wait for the response to an earlier request.
       const answer = socket._httpMessage;
       if (answer) return void answer.once('close', () => setImmediate(again));
       if (socket.destroyed) return;

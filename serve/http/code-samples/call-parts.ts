@@ -19,10 +19,10 @@ export interface SampledParameter {
 export interface CallParts {
   readonly origin: string;
   readonly method: string;
-  /** Path template, as `/api/metrics/{metric}/schema`. */
+  /** Path template, such as `/api/metrics/{metric}/schema`. */
   readonly path: string;
   /** Values of the path parameters. */
-  readonly names: Readonly<Record<string, unknown>>;
+  readonly pathValues: Readonly<Record<string, unknown>>;
   readonly query: Readonly<Record<string, unknown>>;
   readonly body: unknown;
   readonly isForm: boolean;
@@ -52,7 +52,7 @@ export function callPartsOf(
     origin,
     method: method.toUpperCase(),
     path,
-    names: required('path'),
+    pathValues: required('path'),
     query: required('query'),
     body: content?.example,
     isForm: type === 'application/x-www-form-urlencoded',
@@ -73,6 +73,6 @@ export function callPartsOf(
 export const KEYS = { token: 'the access token', integration: 'the key of the integration' } as const;
 
 /** The path with its parameters filled in. */
-export function expandPath({ path, names }: CallParts): string {
-  return path.replace(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(String(names[name])));
+export function expandPath({ path, pathValues }: CallParts): string {
+  return path.replace(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(String(pathValues[name])));
 }

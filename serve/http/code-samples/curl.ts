@@ -8,9 +8,9 @@ export function curlSample(parts: CallParts): string {
     ),
   );
   const url = `${origin}${expandPath(parts)}${search.size > 0 ? `?${search}` : ''}`;
-  const shown = method === 'GET' || (method === 'POST' && body !== undefined) ? '' : `-X ${method} `;
+  const option = method === 'GET' || (method === 'POST' && body !== undefined) ? '' : `-X ${method} `;
   return [
-    `curl ${shown}${quoted(url)}`,
+    `curl ${option}${quoted(url)}`,
     ...(needs === null ? [] : [`-H "Authorization: Bearer $${KEYS[needs]}"`]),
     ...(body === undefined ? [] : isForm ? formOf(body as object) : jsonOf(body)),
   ].join(' \\\n  ');

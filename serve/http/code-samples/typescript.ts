@@ -1,7 +1,7 @@
 import { type CallParts, KEYS } from './call-parts.ts';
 import { literalOf, type Notation } from './literal.ts';
 
-/** Less than usual: about fifty characters precede the literal on its line. */
+/** Shorter than the default, because about fifty characters precede the literal on its line. */
 const LINE_CHARS = 60;
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
 const text = (value: string) =>
@@ -28,17 +28,17 @@ for await (const row of rows(client, ${text(path)}, ${written(query, 0, LINE_CHA
   console.log(row);
 }`;
   }
-  const taken = answer === null ? 'error, response' : 'data, error, response';
+  const results = answer === null ? 'error, response' : 'data, error, response';
   return `import { ApiError, createClient } from 'chain-metrics-client';
 
 ${client}
-const { ${taken} } = await client.${callOf(parts)};
+const { ${results} } = await client.${callOf(parts)};
 if (error) throw new ApiError(response, error);${answer === null ? '' : '\nconsole.log(data);'}`;
 }
 
-function callOf({ method, path, names, query, body, isForm, answer }: CallParts): string {
+function callOf({ method, path, pathValues, query, body, isForm, answer }: CallParts): string {
   const params = {
-    ...(Object.keys(names).length > 0 && { path: names }),
+    ...(Object.keys(pathValues).length > 0 && { path: pathValues }),
     ...(Object.keys(query).length > 0 && { query }),
   };
   const options = [
