@@ -14,21 +14,21 @@ const WEEKS_MAX = 54;
 const DAYS = ['Mon', '', 'Wed', '', 'Fri', '', ''] as const;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const;
 
-/** Each series as a calendar: a column for each week, a cell for each day, darker for more. */
+/** Draws each series as a calendar with a column per week and a cell per day. A darker cell has a larger value. */
 export const heatmaps = (answer: SeriesAnswer): Html =>
   html`<div>${answer.series.map((one) => heatmap(one, answer))}</div>`;
 
-function heatmap(one: SeriesData, answer: SeriesAnswer): Html {
-  const name = chainName(`${one.relay_chain}/${one.chain}`);
-  const first = Math.max(0, one.values.length - WEEKS_MAX * 7);
-  const days = one.values
+function heatmap(series: SeriesData, answer: SeriesAnswer): Html {
+  const name = chainName(`${series.relay_chain}/${series.chain}`);
+  const first = Math.max(0, series.values.length - WEEKS_MAX * 7);
+  const days = series.values
     .slice(first)
     .map((value, i) => ({ value, day: dayAt(periodsIn(answer), first + i) }));
   const offset = (new Date(`${days[0]?.day}T00:00:00Z`).getUTCDay() + 6) % 7;
   const largest = days.reduce((most, { value }) => Math.max(most, value ?? 0), 0);
   const total = days.reduce((sum, { value }) => sum + (value ?? 0), 0);
   const weeks = Math.ceil((days.length + offset) / 7);
-  const label = `${name}: ${formatExact(total, one.unit, one.token)} in ${days.length} days, ${formatExact(largest, one.unit, one.token)} on the busiest`;
+  const label = `${name}: ${formatExact(total, series.unit, series.token)} in ${days.length} days, ${formatExact(largest, series.unit, series.token)} on the busiest`;
   return html`<figure class="heatmap"><figcaption>${label}</figcaption><div class="scroll" tabindex="0" role="group" aria-label="Calendar of ${name}">
 <svg viewBox="0 0 ${LEFT + weeks * CELL} ${TOP + 7 * CELL}" width="${LEFT + weeks * CELL}" role="img" aria-label="${label}">
 ${DAYS.map((text, i) => html`<text class="tick" x="0" y="${TOP + i * CELL + SIDE - 1}">${text}</text>`)}
@@ -38,9 +38,9 @@ ${days.map(({ value, day }, i) => {
   const month =
     day.endsWith('-01') &&
     html`<text class="tick" x="${x}" y="11">${MONTHS[Number(day.slice(5, 7)) - 1]}</text>`;
-  return html`${month}<rect class="${levelOf(value, largest)}" x="${x}" y="${TOP + weekday * CELL}" width="${SIDE}" height="${SIDE}" rx="2"><title>${day}: ${formatExact(value, one.unit, one.token)}</title></rect>`;
+  return html`${month}<rect class="${levelOf(value, largest)}" x="${x}" y="${TOP + weekday * CELL}" width="${SIDE}" height="${SIDE}" rx="2"><title>${day}: ${formatExact(value, series.unit, series.token)}</title></rect>`;
 })}
-</svg></div>${keyOf(largest, one)}</figure>`;
+</svg></div>${keyOf(largest, series)}</figure>`;
 }
 
 /** The legend of the colours. Small integers leave some levels empty, which the legend omits. */

@@ -29,29 +29,29 @@ interface ChartSection {
   /** Warnings about requested lines that do not exist. */
   readonly unknown?: readonly string[];
   /** Notice if only some of the lines are drawn. */
-  readonly left?: string | null;
+  readonly notice?: string | null;
   /** Shown if there is nothing to draw. */
   readonly empty: Html;
   readonly hasTable?: boolean;
 }
 
-export function chartSection(of: ChartSection): Html {
-  const { title, answer, hidden = new Set(), hasTable = true, unknown = [], left = null } = of;
+export function chartSection(section: ChartSection): Html {
+  const { title, answer, hidden = new Set(), hasTable = true, unknown = [], notice = null } = section;
   const isEmpty = !hasValues(answer);
-  const names = seriesNames(of.lines);
-  const drawing = namedDrawing(answer, names, of.state ?? DEFAULT_STATE, hidden);
+  const names = seriesNames(section.lines);
+  const drawing = namedDrawing(answer, names, section.state ?? DEFAULT_STATE, hidden);
   const drawn = html`${plot(drawing, title)}
 ${drawing.notes.map((note) => html`<p class="hint">${note}</p>`)}`;
   return html`<section class="chart" data-chart aria-label="${title}">
-${of.controls}${unknown.length > 0 && html`<p class="note warn">${unknown.join(' ')}</p>`}${!isEmpty && of.before}
-<figure data-plot data-source="${seriesUrl(of.lines, answer, of.days)}" data-title="${title}" data-colours="${answer.series.map((_, i) => seriesColour(answer, i)).join(' ')}">${
-    isEmpty ? html`<p class="empty">${of.empty}</p>` : drawn
+${section.controls}${unknown.length > 0 && html`<p class="note warn">${unknown.join(' ')}</p>`}${!isEmpty && section.before}
+<figure data-plot data-source="${seriesUrl(section.lines, answer, section.days)}" data-title="${title}" data-colours="${answer.series.map((_, i) => seriesColour(answer, i)).join(' ')}">${
+    isEmpty ? html`<p class="empty">${section.empty}</p>` : drawn
   }</figure>
 <ul class="legend" data-legend>${answer.series.map(
     ({ id }, i) =>
       html`<li class="line-${seriesColour(answer, i)}${hidden.has(id) && ' off'}" data-series="${id}"><bdi>${names[i]}</bdi> <b>${legendValue(drawing, id, null)}</b></li>`,
   )}</ul>
-${notes(answer, left)}
+${notes(answer, notice)}
 ${hasTable && !isEmpty && table(answer, names)}
 </section>`;
 }
@@ -80,14 +80,14 @@ export const lastOf = (values: readonly (number | null)[]): number | null =>
   values.findLast((value) => value !== null) ?? null;
 
 /** Notes about gaps and about the period that is not over. */
-function notes(answer: SeriesAnswer, left: string | null): Html | null {
+function notes(answer: SeriesAnswer, notice: string | null): Html | null {
   const incomplete = answer.series
     .filter(({ gaps }) => gaps.length > 0)
     .map(({ relay_chain, chain }) => chainName(`${relay_chain}/${chain}`));
   const names = [...new Set(incomplete)];
   const isProvisional = answer.provisional_from !== null && hasValues(answer);
-  if (names.length === 0 && !isProvisional && left === null) return null;
-  return html`<p class="hint">${left !== null && `${left} `}${names.length > 0 && html`Blocks are missing in the shaded ${answer.per}s of ${names.join(', ')} (<a href="/status">status</a>). `}${isProvisional && `The current ${answer.per} (${answer.provisional_from}) is paler, because its value still changes. The legend shows the values of the last complete ${answer.per}.`}</p>`;
+  if (names.length === 0 && !isProvisional && notice === null) return null;
+  return html`<p class="hint">${notice !== null && `${notice} `}${names.length > 0 && html`Blocks are missing in the shaded ${answer.per}s of ${names.join(', ')} (<a href="/status">status</a>). `}${isProvisional && `The current ${answer.per} (${answer.provisional_from}) is paler, because its value still changes. The legend shows the values of the last complete ${answer.per}.`}</p>`;
 }
 
 function table(answer: SeriesAnswer, names: readonly string[]): Html {

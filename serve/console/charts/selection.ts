@@ -34,9 +34,10 @@ export interface Selection {
   readonly chains: readonly ChainId[];
   readonly parts: readonly string[];
   readonly chosen: Named;
-  /** Warnings about selected lines without rows, and a notice if only some lines are drawn. */
+  /** Warnings about selected lines without rows. */
   readonly unknown: readonly string[];
-  readonly left: string | null;
+  /** Set if only the largest lines are drawn. */
+  readonly notice: string | null;
   readonly lines: readonly Line[];
   readonly answer: SeriesAnswer;
 }
@@ -45,15 +46,15 @@ export interface Selection {
 export async function select(
   series: SeriesReader,
   store: QueryStore,
-  of: {
+  request: {
     readonly metric: ChartMetric;
     readonly column: ChartColumn;
     readonly state: ChartState;
     readonly named: Named;
   },
 ): Promise<Selection> {
-  const { metric, state, named } = of;
-  const column = inMoney(metric, of.column, state.money);
+  const { metric, state, named } = request;
+  const column = inMoney(metric, request.column, state.money);
   const known = await series.linesOf(store, metric);
   const days = daysOf(
     state,
@@ -71,15 +72,15 @@ export async function select(
     parts: parts.filter((part) => named.parts.includes(part)),
   };
   const isChosen = wanted.chains.length + wanted.parts.length > 0;
-  const asked = all.filter(
+  const matching = all.filter(
     (line) =>
       (wanted.chains.length === 0 || wanted.chains.includes(chainOf(line))) &&
       (wanted.parts.length === 0 ? !isTotal(line) : wanted.parts.includes(partOf(line))),
   );
-  const answer = await series.read(store, asked, state.per, days);
-  const isFew = isChosen && asked.length <= SERIES_MAX;
-  const candidates = isFew ? asked : largestFirst(answer, asked, isChosen);
-  const lines = isFew ? asked : candidates.slice(0, isChosen ? SERIES_MAX : LINES_USUAL);
+  const answer = await series.read(store, matching, state.per, days);
+  const isFew = isChosen && matching.length <= SERIES_MAX;
+  const candidates = isFew ? matching : largestFirst(answer, matching, isChosen);
+  const lines = isFew ? matching : candidates.slice(0, isChosen ? SERIES_MAX : LINES_USUAL);
   const drawn = new Map(answer.series.map((one) => [one.id, one]));
   const ranks = new Map(all.map((line, rank) => [lineId(line), rank]));
   return {
@@ -91,7 +92,7 @@ export async function select(
         notDrawn('part', name, parts),
       ),
     ].slice(0, SERIES_MAX),
-    left:
+    notice:
       candidates.length > lines.length
         ? `The ${lines.length} largest of ${candidates.length} are drawn.`
         : null,

@@ -2,7 +2,7 @@
  * Interactive charts. The server sends sections that are complete without this script:
  *
  *     <section data-chart>
- *       <form data-controls method="get">controls named as in an address, and a submit button</form>
+ *       <form data-controls method="get">controls whose names are URL parameters, and a submit button</form>
  *       <figure data-plot data-source="/api/series?…" data-title="Transactions" data-colours="2 0"><svg>…</svg></figure>
  *       <ul data-legend><li data-series="ID"><bdi>Name</bdi> <b>value</b></li></ul>
  *     </section>
@@ -18,7 +18,7 @@ import { isoDay } from '../../../infra/days.ts';
 import { hiddenIn, type SeriesAnswer } from '../model/chart-state.ts';
 import { hasValues, periodEnd, periodName } from '../model/drawing.ts';
 import { addressHiding, addressOf, type Controls, controlsOf, presetOf, stateOf } from './address.ts';
-import { closeMenus, follow } from './controls.ts';
+import { attachControls, closeMenus } from './controls.ts';
 import { type ChartModel, chartModel } from './model.ts';
 import { captureState, cardOf, chartsOf, pageOf, restore } from './sections.ts';
 import { ChartView, LegendView } from './view.tsx';
@@ -34,7 +34,7 @@ const say = (text: string): void => {
 const withoutHash = (href: string): string => href.split('#', 1)[0] ?? href;
 
 /** Functions that unmount the current charts. */
-let shown: (() => void)[] = [];
+let unmounts: (() => void)[] = [];
 let request = new AbortController();
 let shownAddress = withoutHash(location.href);
 /** The range before the first zoom, to which a reset returns. */
@@ -52,8 +52,8 @@ async function load(section: Element, signal?: AbortSignal): Promise<SeriesAnswe
   const answer = (await response.json()) as SeriesAnswer;
   const names = [...section.querySelectorAll('[data-legend] bdi')].map(({ textContent }) => textContent);
   const series = answer.series.map((one, i) => ({ ...one, title: names[i] ?? one.title }));
-  const given = colours ? { colours: colours.split(' ').map(Number) } : {};
-  return { ...answer, series, ...given };
+  const palette = colours ? { colours: colours.split(' ').map(Number) } : {};
+  return { ...answer, series, ...palette };
 }
 
 /** Makes a section interactive. Returns a function that unmounts it. */
@@ -64,7 +64,7 @@ function mount(section: HTMLElement, loaded: SeriesAnswer | null): () => void {
   const hasChart = loaded !== null && hasValues(loaded);
   const model = hasChart ? modelOf(loaded, figure?.dataset.title ?? '', controls) : null;
   if (controls) {
-    follow(controls, model, {
+    attachControls(controls, model, {
       onDrawing: () => model && redraw(controls, model),
       onData: (submitter) => {
         before = null;
@@ -152,16 +152,16 @@ async function show(address: URL, isBack = false): Promise<void> {
     if (!isBack) history.pushState(null, '', address);
     shownAddress = withoutHash(address.href);
     document.title = page.title;
-    const kept = sections.map((section) => captureState(cardOf(section)));
-    for (const end of shown) end();
-    shown = fresh.map((section, i) => {
+    const states = sections.map((section) => captureState(cardOf(section)));
+    for (const unmount of unmounts) unmount();
+    unmounts = fresh.map((section, i) => {
       const old = sections[i];
       if (old) cardOf(old).replaceWith(document.adoptNode(cardOf(section)));
       return mount(section, loaded[i] ?? null);
     });
     fresh.forEach((section, i) => {
-      const found = kept[i];
-      if (found) restore(cardOf(section), found);
+      const state = states[i];
+      if (state) restore(cardOf(section), state);
     });
     say(describeRange(loaded[0] ?? null));
   } catch {
@@ -180,7 +180,7 @@ function describeRange(loaded: SeriesAnswer | null): string {
 
 async function start(): Promise<void> {
   closeMenus();
-  shown = await Promise.all(
+  unmounts = await Promise.all(
     chartsOf(document).map(async (section) => {
       try {
         return mount(section, await load(section));

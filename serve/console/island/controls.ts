@@ -13,8 +13,8 @@ interface ControlEvents {
   readonly onData: (submitter: HTMLElement | null) => void;
 }
 
-/** Listens to a form and hides its submit button, which is only needed without JavaScript. */
-export function follow({ form }: Controls, model: ChartModel | null, events: ControlEvents): void {
+/** Attaches the listeners of a form and hides its submit button, which only browsers without JavaScript need. */
+export function attachControls({ form }: Controls, model: ChartModel | null, events: ControlEvents): void {
   for (const one of form.querySelectorAll<HTMLButtonElement>('button:not([type="button"], [name])')) {
     one.hidden = true;
   }

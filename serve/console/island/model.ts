@@ -62,13 +62,13 @@ export function valuesAt({ series, axes }: Drawing, at: number): readonly Period
       const value = values[at] ?? null;
       const { unit, token } = displayUnit(data, axes[axis]);
       const raw = data.values[at] ?? null;
-      const isMade = raw !== null && raw !== value;
+      const isDerived = raw !== null && raw !== value;
       return {
         data,
         colour,
         value,
-        text: (isMade ? formatShort : formatExact)(value, unit, token),
-        original: isMade ? formatExact(raw, data.unit, data.token) : '',
+        text: (isDerived ? formatShort : formatExact)(value, unit, token),
+        original: isDerived ? formatExact(raw, data.unit, data.token) : '',
       };
     })
     .sort((a, b) => (b.value ?? Number.NEGATIVE_INFINITY) - (a.value ?? Number.NEGATIVE_INFINITY));

@@ -36,7 +36,7 @@ function enhance(form: HTMLFormElement): void {
     event.preventDefault();
     open();
   });
-  // Not on focus: the field regains focus when the dialog closes.
+  // Opens on click, not on focus, because the field regains focus when the dialog closes.
   form.addEventListener('click', (event) => {
     if (event.target instanceof HTMLInputElement) open();
   });
@@ -45,14 +45,14 @@ function enhance(form: HTMLFormElement): void {
   });
 
   let timer = 0;
-  let asked = new AbortController();
+  let request = new AbortController();
   input.addEventListener('input', () => {
     clearTimeout(timer);
     timer = window.setTimeout(async () => {
-      asked.abort();
-      asked = new AbortController();
+      request.abort();
+      request = new AbortController();
       // On failure the old results stay; the form still works.
-      await show(input.value, found, asked.signal).catch(() => undefined);
+      await show(input.value, found, request.signal).catch(() => undefined);
     }, WAIT_MS);
   });
   dialog.addEventListener('keydown', (event) => {

@@ -1,8 +1,8 @@
 /** Replaces the charts of a page and preserves focus, open menus and scroll positions. */
 
 /** The chart sections of a page. The whole card is replaced, because its downloads and snippets depend on the chart. */
-export const chartsOf = (of: ParentNode): readonly HTMLElement[] => [
-  ...of.querySelectorAll<HTMLElement>('section[data-chart]'),
+export const chartsOf = (root: ParentNode): readonly HTMLElement[] => [
+  ...root.querySelectorAll<HTMLElement>('section[data-chart]'),
 ];
 export const cardOf = (section: HTMLElement): HTMLElement => section.closest<HTMLElement>('.card') ?? section;
 
@@ -26,8 +26,8 @@ interface SectionState {
 
 const SEARCH = 'input[type="search"]';
 
-const all = <T extends HTMLElement>(of: HTMLElement, selector: string): readonly T[] => [
-  ...of.querySelectorAll<T>(selector),
+const all = <T extends HTMLElement>(root: HTMLElement, selector: string): readonly T[] => [
+  ...root.querySelectorAll<T>(selector),
 ];
 
 export function captureState(around: HTMLElement): SectionState {

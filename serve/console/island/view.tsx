@@ -148,8 +148,8 @@ function moveByKey(event: TargetedKeyboardEvent<HTMLDivElement>, model: ChartMod
 }
 
 function describeAt(drawing: Drawing, at: number): string {
-  const told = valuesAt(drawing, at).map(({ data, text }) => `${data.title} ${text}`);
-  return `${periodName(drawing.times[at] ?? 0, drawing.per)}: ${told.join('; ')}`;
+  const values = valuesAt(drawing, at).map(({ data, text }) => `${data.title} ${text}`);
+  return `${periodName(drawing.times[at] ?? 0, drawing.per)}: ${values.join('; ')}`;
 }
 
 /** The values at the crosshair, on the side with more room. */

@@ -18,7 +18,7 @@ interface CellOf {
   readonly isExact?: boolean;
 }
 
-/** States by colour; all others have none. */
+/** States that have a colour. */
 const GOOD = new Set(['Approved', 'Claimed', 'Active', 'assigned', 'aye', 'owned']);
 const BAD = new Set(['Rejected', 'Killed', 'nay', 'dropped']);
 const OPEN = new Set(['Ongoing', 'PendingPayout', 'CuratorProposed', 'Proposed']);
@@ -37,9 +37,9 @@ export function isNumeric(metric: Metric, { column }: ColumnView): boolean {
 }
 
 /** Formats a value. If it is rounded or shortened, its `title` has the exact value. */
-export function cell(of: CellOf): Html {
-  const { view, row } = of;
-  const shown = shownValue(of);
+export function cell(input: CellOf): Html {
+  const { view, row } = input;
+  const shown = shownValue(input);
   const link = view.to?.(row) ?? null;
   return link === null ? shown : html`<a href="${link}">${shown}</a>`;
 }
@@ -77,7 +77,7 @@ function shownValue({ metric, view, row, registry, isExact = false }: CellOf): H
   // Enumerated values need no `<bdi>`.
   if (declared instanceof z.ZodEnum) return html`${text}`;
   const plain = plainText(text);
-  // Wider than its cell.
+  // CSS cuts text that is wider than its cell.
   return html`<bdi${plain.length > WIDE_CHARS && html` title="${plain}"`}>${plain}</bdi>`;
 }
 
@@ -133,5 +133,5 @@ export function inWords(name: string): string {
   return [first.charAt(0).toUpperCase() + first.slice(1), ...rest.map(lowered)].join(' ');
 }
 
-/** Names in capitals stay. */
+/** Leaves words in capitals unchanged. */
 const lowered = (word: string) => (word === word.toUpperCase() ? word : word.toLowerCase());

@@ -10,14 +10,14 @@ const ADDRESSES = {
 const transactionsOf = (column: string) => rowsOf('/contracts/transactions', 'addresses', column);
 const codesOf = rowsOf('/contracts/codes', 'addresses', 'owner');
 
-const ON_ASSET_HUB = 'It comes with the blocks of an asset hub.';
-const IN_SNAPSHOTS = 'It comes with snapshots of kind contract_code.';
+const ON_ASSET_HUB = 'The blocks of an asset hub fill this list.';
+const IN_SNAPSHOTS = 'Snapshots of kind contract_code fill this list.';
 
 export const contractList: ListPage = {
   path: '/contracts',
   tab: 'Contracts',
   title: 'Contracts',
-  lead: 'Smart contracts, who deployed them and how; most recent blocks first. Search by address to find others.',
+  lead: 'Smart contracts with their deployer and how they were deployed; most recent blocks first. Search by address to find others.',
   source: sourceOf('/api/contracts-search'),
   filters: [ADDRESSES],
   columns: [
@@ -85,7 +85,7 @@ const codes: ListPage = {
   path: '/contracts/codes',
   tab: 'Codes',
   title: 'Contract codes',
-  lead: 'Codes that contracts run, with who uploaded them, by the newest snapshot of each chain.',
+  lead: 'Contract codes and their owners, from the newest snapshot of each chain.',
   source: sourceOf('/api/code-by-owner'),
   filters: [{ name: 'addresses', label: 'Owners', hint: 'SS58 with any prefix, one or more', isLong: true }],
   columns: [
@@ -105,7 +105,7 @@ export const contractsWithCode: ListPage = {
   path: '/contracts/with-code',
   tab: 'Contracts with code',
   title: 'Contracts with their code',
-  lead: 'Contracts with the owner and kind of their code and what they store, by the newest snapshot of each chain.',
+  lead: 'Contracts with their storage and with the owner and kind of their code, from the newest snapshot of each chain.',
   source: sourceOf('/api/contracts-with-code'),
   filters: [
     { name: 'contract_address', label: 'Contract', hint: 'H160', isLong: true },
@@ -114,7 +114,7 @@ export const contractsWithCode: ListPage = {
   columns: [
     { column: 'contract_address', as: 'hash', to: contractPath },
     { column: 'code_hash', as: 'hash' },
-    // The list of codes has none of westend.
+    // The list of codes does not cover westend.
     { column: 'owner', as: 'account', to: (row) => (row.relay_chain === 'westend' ? null : codesOf(row)) },
     { column: 'code_type', as: 'state' },
     { column: 'code_len' },

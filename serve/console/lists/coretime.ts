@@ -10,13 +10,13 @@ const region = [
 const boughtBy = rowsOf('/coretime/purchases', 'who', 'who');
 const ownedBy = rowsOf('/coretime/regions', 'owner', 'owner');
 
-const ON_CORETIME_CHAIN = 'It comes with the blocks of a coretime chain.';
+const ON_CORETIME_CHAIN = 'The blocks of a coretime chain fill this list.';
 
 export const sales: ListPage = {
   path: '/coretime',
   tab: 'Sales',
   title: 'Coretime sales',
-  lead: 'Sales of bulk coretime with prices, capacity and what was burned; newest first, Polkadot before Kusama. A sale sells cores for one period, which its first timeslice names.',
+  lead: 'Sales of bulk coretime with prices, capacity and burned amount; newest first, Polkadot before Kusama. A sale sells cores for one period; the first timeslice of the period identifies the sale.',
   source: sourceOf('/api/coretime-sales'),
   order: 'desc',
   filters: [{ name: 'region_begin', label: 'Begins', hint: 'First timeslice' }],
@@ -171,7 +171,7 @@ export function regionPath({ relay_chain, region_begin, r_core, r_mask }: ListRo
   return `/coretime/regions/${relay_chain}/${region_begin}/${r_core}/${r_mask}`;
 }
 
-/** A purchase leads to its region, a renewal to its sale. */
+/** Links a purchase to its region, and a renewal to its sale. */
 function boughtPath(row: ListRow): string {
   return row.mask === null ? salePath(row) : regionPath({ ...row, r_core: row.core, r_mask: row.mask });
 }

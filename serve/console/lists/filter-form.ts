@@ -22,12 +22,12 @@ interface FilterFormOf {
 }
 
 /** The form above a table, with the parameters of the API; null if there are none. */
-export function filterForm(of: FilterFormOf): Html | null {
-  const { path, source, fields, given } = of;
+export function filterForm(form: FilterFormOf): Html | null {
+  const { path, source, fields, given } = form;
   const common = COMMON.filter(({ name }) => !fields.some((field) => field.name === name));
   const shown = [...fields, ...common].flatMap((field) => {
     const parameter = source.filters.find(({ name }) => name === field.name);
-    return parameter === undefined ? [] : [fieldOf(of, field, parameter)];
+    return parameter === undefined ? [] : [fieldOf(form, field, parameter)];
   });
   if (shown.length === 0) return null;
   const isFiltered = Object.keys(given.typed).length > 0;
@@ -35,15 +35,15 @@ export function filterForm(of: FilterFormOf): Html | null {
 <div class="go"><button>Show</button>${isFiltered && html`<a class="button second" href="${path}">Clear</a>`}</div></form>`;
 }
 
-function fieldOf(of: FilterFormOf, field: FilterField, parameter: Parameter): Html {
+function fieldOf(form: FilterFormOf, field: FilterField, parameter: Parameter): Html {
   const { name, label, hint, choices } = field;
-  const value = of.given.typed[name] ?? '';
-  const fault = of.given.faults[name];
+  const value = form.given.typed[name] ?? '';
+  const fault = form.given.faults[name];
   const id = `f-${name}`;
   if (choices) return choicesOf(field, choices, value.split(','), fault);
   const described = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');
   const common = html`id="${id}" name="${name}"${described && html` aria-describedby="${described}"`}${fault && html` aria-invalid="true"`}`;
-  return html`<div class="field${field.isLong && ' long'}"><label for="${id}">${label}</label>${field.options ? selectOf(common, field.options, value, (chain) => nameOfChain(chain, of.registry)) : control(of, parameter, common, value)}
+  return html`<div class="field${field.isLong && ' long'}"><label for="${id}">${label}</label>${field.options ? selectOf(common, field.options, value, (chain) => nameOfChain(chain, form.registry)) : control(form, parameter, common, value)}
 ${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}${fault && html`<p class="fault" id="${id}-fault">${sentence(fault)}</p>`}</div>`;
 }
 

@@ -15,8 +15,8 @@ interface ListTableOf {
 }
 
 /** A table of records. */
-export function listTable(of: ListTableOf): Html {
-  const { source, columns, rows, caption, empty } = of;
+export function listTable(input: ListTableOf): Html {
+  const { source, columns, rows, caption, empty } = input;
   if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
   const heads = columns.map(
     (view) =>
@@ -26,7 +26,7 @@ export function listTable(of: ListTableOf): Html {
     caption,
     html`<table>
 <thead><tr>${heads}</tr></thead>
-<tbody>${rows.map((row) => listRow(of, row))}</tbody></table>`,
+<tbody>${rows.map((row) => listRow(input, row))}</tbody></table>`,
     'records',
   );
 }
@@ -60,12 +60,12 @@ export function facts(
 const ROW_LINKS = { page: 'Next page', first: 'First page' };
 
 /** Links to the first and next page of a list; null if there is only one page. */
-export function pagerLinks(of: {
+export function pagerLinks(links: {
   readonly isFirst: boolean;
   readonly first: string;
   readonly next: string | null;
 }): Html | null {
-  const { isFirst, first, next } = of;
+  const { isFirst, first, next } = links;
   if (isFirst && next === null) return null;
   return html`<nav class="pager" aria-label="Pages">${!isFirst && html`<a class="button second small" href="${first}">${ROW_LINKS.first}</a>`}
 ${next !== null && html`<a class="button second small" rel="next" href="${next}">${ROW_LINKS.page}</a>`}</nav>`;

@@ -111,7 +111,7 @@ export interface SeriesData {
   readonly title: string;
   readonly relay_chain: string;
   readonly chain: string;
-  /** Distinguishes several lines of a chain, as by the kind of a vote. Most metrics have one line and no parts. */
+  /** Distinguishes several lines of a chain, such as kinds of votes. Most metrics have one line and no parts. */
   readonly parts: readonly string[];
   readonly unit: Unit;
   /** Symbol of the native token, if that is the unit. */

@@ -64,9 +64,9 @@ export function drawingOf(answer: SeriesAnswer, state: ChartState, hidden: Reado
   const units = [...new Set(on.map(({ data }) => data.unit))];
   const seen = state.isIndexed ? on : on.filter(({ data }) => units.indexOf(data.unit) < AXES_MAX);
   if (seen.length < on.length) {
-    const left = on.filter((one) => !seen.includes(one)).map(({ data }) => data.title);
+    const omitted = on.filter((one) => !seen.includes(one)).map(({ data }) => data.title);
     notes.push(
-      `Not drawn, because a chart has two axes: ${left.join(', ')}. Hide other series, or index all to 100.`,
+      `Not drawn, because a chart has two axes: ${omitted.join(', ')}. Hide other series, or index all to 100.`,
     );
   }
   const style = styleOf(

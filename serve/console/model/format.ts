@@ -31,7 +31,7 @@ const DURATIONS = [
 /** Longer durations are shown in days only. */
 const DAYS_ALONE = 100 * 86_400;
 
-/** Significant digits of a short value, and of a quotient in full. */
+/** Significant digits of a short value, and of an exact quotient. */
 const SHORT_DIGITS = 3;
 const QUOTIENT_DIGITS = 6;
 /** Significant digits that a double represents exactly. */

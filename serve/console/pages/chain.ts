@@ -18,7 +18,7 @@ import { type ConsolePages, sendPublicPage, storeOf } from './console-pages.ts';
 const DAYS = 90;
 const GAPS_SHOWN = 50;
 
-/** Everything about one chain. */
+/** Serves the page of a chain. */
 export function serveChain(pages: FastifyInstance, sources: ConsolePages): void {
   pages.get<{ Params: { chain: string } }>('/chains/:chain', async (request, reply) => {
     const { registry, series, freshness } = sources;

@@ -17,21 +17,22 @@ import { sendTable } from '../lists/table-page.ts';
 const LIVE_LISTENERS_MAX = 200;
 
 /** Serves the list pages and the detail pages of records. */
-export function serveLists(pages: FastifyInstance, of: ListPages): void {
+export function serveLists(pages: FastifyInstance, sources: ListPages): void {
   const visit = async (request: FastifyRequest, reply: FastifyReply): Promise<ListVisit> => ({
-    ...of,
+    ...sources,
     request,
     reply,
-    reader: await of.readers.open(request, reply),
+    reader: await sources.readers.open(request, reply),
   });
   for (const section of [governance, coretime, contracts]) {
     for (const page of section.pages) {
-      const send = page === revenue ? sendRevenue : (one: ListVisit) => sendTable(one, section, page);
+      const send =
+        page === revenue ? sendRevenue : (listVisit: ListVisit) => sendTable(listVisit, section, page);
       pages.get(page.path, async (request, reply) => send(await visit(request, reply)));
     }
   }
   pages.get(extrinsics.path, async (request, reply) => sendExplorer(await visit(request, reply)));
-  serveLive(pages, { ...of, listenersMax: LIVE_LISTENERS_MAX });
+  serveLive(pages, { ...sources, listenersMax: LIVE_LISTENERS_MAX });
   const detail = <Address>(
     path: string,
     send: (visit: ListVisit, address: Address) => Promise<FastifyReply>,

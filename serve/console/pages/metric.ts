@@ -75,7 +75,7 @@ async function selectionOf(
 }
 
 function chartOf({ origin }: ConsolePages, selection: Shown, request: FastifyRequest): Html {
-  const { metric, column, chains, parts, chosen, unknown, left, state, hidden, days, lines, answer } =
+  const { metric, column, chains, parts, chosen, unknown, notice, state, hidden, days, lines, answer } =
     selection;
   const first = html`${choice('column', 'Show', optionsOf(metric, column), baseOf(metric, column).name)}${chainPicker(chains, chosen.chains)}${parts.length > 0 && partPicker(titleOf(metric), parts, chosen.parts)}`;
   const source = seriesUrl(lines, answer, days);
@@ -97,7 +97,7 @@ function chartOf({ origin }: ConsolePages, selection: Shown, request: FastifyReq
     answer,
     ...{ state, hidden },
     unknown,
-    left,
+    notice,
     before: metric.id.endsWith('-heatmap') && answer.per === 'day' ? heatmaps(answer) : null,
     empty: html`No chain has a value of ${inSentence(column.shown.title)} between ${days.from} and ${days.until}. Choose other days.`,
   })}
@@ -106,7 +106,7 @@ ${lines.length > 0 && html`<div class="take">${downloads(source)}<p class="actio
 </div>`;
 }
 
-/** Whether all lines are in the same token, as for the parts of one chain. */
+/** Whether all lines have the same token, because they are parts of one chain. */
 const isOneToken = ({ parts }: ChartMetric, { shown }: ChartColumn): boolean =>
   parts.length > 0 && shown.unit === 'native';
 
@@ -116,7 +116,7 @@ function titleOf({ parts, metric }: ChartMetric): string {
   return titles.map((title, i) => (i === 0 ? title : inSentence(title))).join(', ');
 }
 
-/** The native column of a USD column; any other column itself. */
+/** The native counterpart of a USD column; returns any other column unchanged. */
 const baseOf = ({ columns }: ChartMetric, column: ChartColumn): ChartColumn =>
   columns.find(({ name }) => `${name}_usd` === column.name) ?? column;
 
@@ -182,11 +182,11 @@ ${wideTable(
 <p class="hint">Computed from ${sources.join(', ')}. Columns for programs: <a href="/api/metrics/${endpoint.path.replace('/api/', '').replaceAll('/', '-')}/schema">Table Schema</a>. API: <a href="/docs#/Metrics/${endpoint.path.replace('/api/', '').replaceAll('/', '-')}"><code>GET ${endpoint.path}</code></a>.</p></section>`;
 }
 
-/** Text in which names stand between backticks. */
+/** Renders names between backticks as code. */
 const withCode = (text: string): Html[] =>
   text.split('`').map((part, i) => (i % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
 
-/** Text in which columns are called by their titles. */
+/** Replaces the names of columns by their titles. */
 const withTitles = (text: string, { metric: { columns } }: ChartMetric): string =>
   text.replaceAll(/\b[a-z]+(?:_[a-z0-9]+)+\b/g, (name) => {
     const column = columns[name];

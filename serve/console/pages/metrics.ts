@@ -8,7 +8,7 @@ import { type ShownMetric, shownMetrics } from './shown-metrics.ts';
 
 const WORDS_CHARS_MAX = 100;
 
-/** The list of all metrics, by domain; `q` finds those that hold all words. */
+/** The list of all metrics, by domain; `q` selects the metrics that contain all of its words. */
 export function serveMetricList(pages: FastifyInstance): void {
   pages.get('/charts', async (request, reply) => {
     const words = (queryOf(request).get('q') ?? '').slice(0, WORDS_CHARS_MAX).trim();
@@ -36,7 +36,7 @@ ${[...groups].map(
   });
 }
 
-/** Whether a metric holds all words in its title, definition or columns. */
+/** Whether the title, definition or columns of a metric contain all words. */
 export function isFound({ title, metric, endpoint, id }: ShownMetric, words: string): boolean {
   const columns = Object.entries(metric.columns).map(
     ([name, column]) => `${name} ${displayOf(column).title}`,

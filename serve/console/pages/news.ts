@@ -17,7 +17,7 @@ const LISTS: readonly { readonly page: ListPage; readonly columns: readonly stri
   { page: contractList, columns: ['contract_address', 'block_timestamp'] },
 ];
 
-/** The newest referenda, purchases of coretime and contracts; lists without a row are left out. */
+/** The newest referenda, purchases of coretime and contracts. Omits empty lists. */
 export async function news(
   { listReader, registry }: { readonly listReader: ListReader; readonly registry: Registry },
   reader: Reader,

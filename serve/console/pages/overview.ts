@@ -28,9 +28,9 @@ const ECOSYSTEMS = ['polkadot/ecosystem', 'kusama/ecosystem'] as const;
 /** Enough for the change over 30 days. */
 const DAYS = 61;
 
-const tiles: readonly Line[] = ECOSYSTEMS.flatMap((of) =>
+const tiles: readonly Line[] = ECOSYSTEMS.flatMap((ecosystem) =>
   TILES.map((tile) => {
-    const line = lineOf(`${tile}@${of}`);
+    const line = lineOf(`${tile}@${ecosystem}`);
     if (typeof line === 'string') throw new Error(line);
     return line;
   }),
@@ -54,7 +54,7 @@ export function serveOverview(
     ]);
     const body = html`<h1>Exact metrics of Polkadot, Kusama and their chains</h1>
 <p class="lead">Computed from raw blocks, with every definition and every gap shown.<br><a href="/charts">All metrics</a> · <a href="/docs">API</a> · <a href="/profile/keys">Get an API key</a></p>
-${ECOSYSTEMS.map((of) => tilesOf(of, answer))}
+${ECOSYSTEMS.map((ecosystem) => tilesOf(ecosystem, answer))}
 ${answer.series.some(({ values }) => lastOf(values) !== null) && html`<p class="hint under-tiles">${tilesAsOf(answer)} Changes compare the mean of the last 7 or 30 days with that of the 7 or 30 days before.</p>`}
 <div class="card"><h2><a href="/charts/${first.metric.id}?${String(new URLSearchParams(columnOf(first.column)))}">${first.column.shown.title}</a></h2>
 ${chartSection({
@@ -81,23 +81,23 @@ ${chainsTable(freshness.chains, series.now)}</section>`;
   });
 }
 
-function tilesOf(of: (typeof ECOSYSTEMS)[number], answer: SeriesAnswer): Html {
-  const some = answer.series.filter(({ relay_chain, chain }) => `${relay_chain}/${chain}` === of);
+function tilesOf(ecosystem: (typeof ECOSYSTEMS)[number], answer: SeriesAnswer): Html {
+  const some = answer.series.filter(({ relay_chain, chain }) => `${relay_chain}/${chain}` === ecosystem);
   if (some.every(({ values }) => lastOf(values) === null)) return html``;
-  const label = chainName(of);
-  return html`<section aria-label="${label}"><h2>${label}</h2><ul class="tiles">${some.map((one) => tile(one, of, answer))}</ul></section>`;
+  const label = chainName(ecosystem);
+  return html`<section aria-label="${label}"><h2>${label}</h2><ul class="tiles">${some.map((one) => tile(one, ecosystem, answer))}</ul></section>`;
 }
 
-function tile(one: SeriesData, of: string, answer: SeriesAnswer): Html {
+function tile(series: SeriesData, ecosystem: string, answer: SeriesAnswer): Html {
   const { metric, column } = tiles.find((line) =>
-    one.id.startsWith(`${line.metric.id}.${line.column.name}@`),
+    series.id.startsWith(`${line.metric.id}.${line.column.name}@`),
   ) as Line;
-  return html`<li><a class="tile" href="/charts/${metric.id}?${String(new URLSearchParams({ ...columnOf(column), chain: of }))}">
-${tileFigures(one.title, one, answer)}
-<span class="changes">${change(relativeChange(one.values, 7), '7 d')}${change(relativeChange(one.values, 30), '30 d')}</span></a></li>`;
+  return html`<li><a class="tile" href="/charts/${metric.id}?${String(new URLSearchParams({ ...columnOf(column), chain: ecosystem }))}">
+${tileFigures(series.title, series, answer)}
+<span class="changes">${change(relativeChange(series.values, 7), '7 d')}${change(relativeChange(series.values, 30), '30 d')}</span></a></li>`;
 }
 
-/** Columns in USD are shown by their twin in native tokens and the choice of money. */
+/** The query parameters that open the page of a metric with this column and, for a USD column, with values in USD. */
 const columnOf = ({ name }: ChartColumn): Record<string, string> => ({
   column: name,
   ...(name.endsWith('_usd') && { money: 'usd' }),

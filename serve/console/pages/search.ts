@@ -20,7 +20,7 @@ const contractLists = [
 interface Found {
   readonly href: string;
   readonly title: string;
-  /** What the title does not say. */
+  /** Shown beside the title. */
   readonly detail?: string;
   readonly kind: string;
 }

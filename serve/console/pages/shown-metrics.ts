@@ -14,7 +14,7 @@ export interface ShownMetric {
   readonly endpoint: MetricEndpoint;
   /** The raw tables that it is computed from. */
   readonly sources: readonly string[];
-  /** The page that lists its rows, where there is one. */
+  /** The page that lists its rows, if one exists. */
   readonly list?: string;
 }
 

@@ -28,7 +28,7 @@ const WHY: Readonly<Record<PendingReason, string>> = {
 /** How long the status is cached, because it is the slowest page. */
 const AGE_MS_MAX = 2000;
 
-/** Serves how far each chain is stored and each metric computed, and what went wrong. */
+/** Serves the status page: the stored heights of each chain, the computed days of each metric, and failures. */
 export function serveStatus(
   pages: FastifyInstance,
   { freshness, series, status, coverage: readCoverage }: StatusSources,
@@ -38,11 +38,11 @@ export function serveStatus(
     return { now, gaps, strips: stripsOf(gaps, freshness.chains, series.today) };
   });
   pages.get('/status', async (request, reply) => {
-    const [told, signedIn] = await Promise.all([read(), request.signedIn()]);
+    const [content, signedIn] = await Promise.all([read(), request.signedIn()]);
     return reply.page({
       title: 'Status',
-      description: 'Heights, lag and gaps of every chain; what waits, what failed and what was refused.',
-      body: statusBody(told, signedIn?.user.is_operator === true),
+      description: 'Heights, lag and gaps of every chain; pending and failed computations; dead letters.',
+      body: statusBody(content, signedIn?.user.is_operator === true),
       layout: 'wide',
       isPublic: true,
     });
@@ -96,8 +96,8 @@ function summary({ chains, computing, metrics }: SystemStatus): Html {
 }
 
 function figures({ chains, computing, dead_letters }: SystemStatus): Html {
-  const sum = (of: (chain: SystemStatus['chains'][number]) => number) =>
-    chains.reduce((total, chain) => total + of(chain), 0);
+  const sum = (countOf: (chain: SystemStatus['chains'][number]) => number) =>
+    chains.reduce((total, chain) => total + countOf(chain), 0);
   const all: readonly (readonly [string, number])[] = [
     ['Chains', chains.length],
     ['Blocks', sum(({ blocks }) => blocks)],
@@ -169,18 +169,18 @@ function missing(gaps: readonly ChainGaps[]): Html {
   return html`<details class="numbers"><summary>Heights and days that are missing</summary>${tableOf('What is missing', head, rows, '')}</details>`;
 }
 
-function ranges(of: {
+function ranges(missing: {
   readonly total: number;
   readonly ranges_total: number;
   readonly ranges: readonly { readonly from: number | string; readonly to: number | string }[];
 }): Html {
-  if (of.total === 0) return html`<span class="none">none</span>`;
+  if (missing.total === 0) return html`<span class="none">none</span>`;
   const text = (value: number | string) => (typeof value === 'number' ? formatExact(value, 'height') : value);
-  const shown = of.ranges
+  const shown = missing.ranges
     .slice(0, RANGES_MAX)
     .map(({ from, to }) => (from === to ? text(from) : `${text(from)} – ${text(to)}`));
-  const left = of.ranges_total - shown.length;
-  return html`<span class="ranges"><b>${count(of.total)}</b>: ${shown.join(', ')}${left > 0 && `, and ${count(left)} more ranges`}</span>`;
+  const hidden = missing.ranges_total - shown.length;
+  return html`<span class="ranges"><b>${count(missing.total)}</b>: ${shown.join(', ')}${hidden > 0 && `, and ${count(hidden)} more ranges`}</span>`;
 }
 
 function computations({ metrics: computed, computing }: SystemStatus, isOperator: boolean): Html {

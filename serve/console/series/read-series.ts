@@ -9,7 +9,7 @@ import { type Line, lineId } from './chart-metrics.ts';
 /** Values by the id of the line: one per period, null if unknown. */
 type LineValues = ReadonlyMap<string, readonly (number | null)[]>;
 
-/** Groups lines by statement: per metric, or per metric and chain if `served` depends on the chain. */
+/** Groups lines by statement: per metric, or per metric and chain if `servedRows` depends on the chain. */
 export function statementsOf(lines: readonly Line[]): readonly (readonly Line[])[] {
   const key = ({ metric, chain }: Line) => (metric.metric.servedRows ? `${metric.id}@${chain}` : metric.id);
   return [...Map.groupBy(lines, key).values()];

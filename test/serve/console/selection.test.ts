@@ -51,10 +51,10 @@ const chainsIn = (lines: readonly Line[]) => lines.map(({ chain }) => chain);
 
 describe('of a hundred chains', () => {
   it('the largest with values are drawn, and how many others there are is told', async () => {
-    const { lines, left, chains, answer } = await selected();
+    const { lines, notice, chains, answer } = await selected();
     expect(chainsIn(lines)).toEqual(['chain-98', 'chain-97', 'chain-96', 'chain-95', 'chain-94', 'chain-93']);
     expect(answer.series.map(({ chain }) => chain)).toEqual(chainsIn(lines));
-    expect(left).toBe('The 6 largest of 99 are drawn.');
+    expect(notice).toBe('The 6 largest of 99 are drawn.');
     expect(chains).toHaveLength(101);
   });
 
@@ -63,9 +63,9 @@ describe('of a hundred chains', () => {
       'chain-1',
       'ecosystem',
     ]);
-    const { lines, left, unknown } = await selected([...CHAINS.slice(0, 20), 'chain-1000']);
+    const { lines, notice, unknown } = await selected([...CHAINS.slice(0, 20), 'chain-1000']);
     expect(chainsIn(lines)).toEqual(CHAINS.slice(10, 20).reverse());
-    expect(left).toBe('The 10 largest of 20 are drawn.');
+    expect(notice).toBe('The 10 largest of 20 are drawn.');
     expect(unknown).toEqual([expect.stringMatching(/^There are no rows of a chain called chain-1000/)]);
   });
 

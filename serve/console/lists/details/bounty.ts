@@ -16,7 +16,7 @@ export async function sendBounty(
   const wanted = { values: { parent_bounty_id: String(number) }, scope: { relay_chain: relay } };
   const row = await rowOf(visit, bounties, wanted);
   if (row === null) throw notFound(`Bounty ${number} of ${inWords(relay)} is not stored.`);
-  const of = { source: bounties.source, registry: visit.registry };
+  const context = { source: bounties.source, registry: visit.registry };
   const network = inWords(relay);
   return sendDetail(visit, {
     section: governance,
@@ -24,14 +24,14 @@ export async function sendBounty(
     title: `Bounty ${number} of ${network}`,
     description: `State, claims and child bounties of bounty ${number} of ${network}.`,
     states: row.bounty_status === null ? null : state(String(row.bounty_status)),
-    body: html`<div class="pair"><section class="card"><h2>Bounty</h2>${facts({ ...of, columns: BOUNTY }, row)}</section>
-<section class="card"><h2>Claims</h2>${facts({ ...of, columns: CLAIMS }, row)}</section></div>
+    body: html`<div class="pair"><section class="card"><h2>Bounty</h2>${facts({ ...context, columns: BOUNTY }, row)}</section>
+<section class="card"><h2>Claims</h2>${facts({ ...context, columns: CLAIMS }, row)}</section></div>
 ${await related(visit, {
   title: 'Child bounties',
   page: childBounties,
   wanted,
   without: ['parent_bounty_id', 'chain'],
-  empty: 'It has no child bounty.',
+  empty: 'This bounty has no child bounty.',
   all: `${childBounties.path}?parent_bounty_id=${number}`,
 })}`,
   });

@@ -7,7 +7,7 @@ import { plainText } from '../plain-text.ts';
 import { facts } from '../table-parts.ts';
 import { notFound, related, rowOf, sendDetail } from './detail.ts';
 
-/** A contract: how it was deployed, its code, and what called it. */
+/** Sends the page of a contract: its deployment, code and transactions. */
 export async function sendContract(
   visit: ListVisit,
   { chain, address }: { readonly chain: string; readonly address: string },
@@ -20,7 +20,7 @@ export async function sendContract(
     rowOf(visit, contractsWithCode, { values: { contract_address: address }, scope }),
   ]);
   if (deployed === null && coded === null)
-    throw notFound(`No contract with this address is stored of ${chain}.`);
+    throw notFound(`No contract of ${chain} with this address is stored.`);
   return sendDetail(visit, {
     section: contracts,
     list: contractList,
@@ -43,7 +43,7 @@ ${await related(visit, {
   page: contractTransactions,
   wanted: { values: { addresses: [address] }, scope },
   without: ['chain'],
-  empty: 'No transaction of it is stored.',
+  empty: 'No transaction of this contract is stored.',
   all: `${contractTransactions.path}?addresses=${address}`,
 })}`,
   });

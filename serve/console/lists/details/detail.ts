@@ -16,7 +16,7 @@ interface DetailOf {
   readonly list: ListPage;
   readonly title: string;
   readonly description: string;
-  /** Beside the title. */
+  /** Shown beside the title. */
   readonly states?: Html | null;
   readonly body: Html;
 }

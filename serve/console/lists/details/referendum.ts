@@ -22,7 +22,7 @@ export async function sendReferendum(
     scope: { relay_chain: relay, condition: sql`referendum_index = ${number}` },
   });
   if (row === null) throw notFound(`Referendum ${number} of ${inWords(relay)} is not stored.`);
-  const of = { source: referenda.source, registry };
+  const context = { source: referenda.source, registry };
   const network = inWords(relay);
   return sendDetail(visit, {
     section: governance,
@@ -31,9 +31,9 @@ export async function sendReferendum(
     description: `${inWords(String(row.outcome))}: result, timeline, tally and votes of referendum ${number} of ${network}.`,
     states: state(String(row.outcome)),
     body: html`<div class="pair"><section class="card"><h2>Tally</h2>${tally(row)}
-${facts({ ...of, columns: [{ column: 'ayes' }, { column: 'nays' }, { column: 'support' }, { column: 'turnout_pct' }] }, row)}</section>
+${facts({ ...context, columns: [{ column: 'ayes' }, { column: 'nays' }, { column: 'support' }, { column: 'turnout_pct' }] }, row)}</section>
 <section class="card"><h2>Timeline</h2>${timeline(row)}
-${facts({ ...of, columns: FACTS }, row)}</section></div>
+${facts({ ...context, columns: FACTS }, row)}</section></div>
 ${await votesOf(visit, relay, number)}`,
   });
 }

@@ -45,7 +45,7 @@ ${await related(visit, {
   });
 }
 
-/** Where it comes from: another region, or a sale. */
+/** The origin of a region: another region, or a sale. */
 function origin(row: ListRow): Html {
   const parent = row.parent_region as ListRow | null;
   const sale = html`<a href="${salePath(row)}">the sale of this period</a>`;

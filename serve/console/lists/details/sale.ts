@@ -9,7 +9,7 @@ import { indexOf, notFound, related, relayOf, rowOf, sendDetail } from './detail
 
 const totals = { ...sales, source: sourceOf('/api/coretime-sale-metrics') };
 
-/** A sale: its prices, what came of it, and what was bought and renewed in its cycle. */
+/** Sends the page of a sale: its prices and result, and the purchases and renewals of its cycle. */
 export async function sendSale(
   visit: ListVisit,
   address: { readonly relay: string; readonly begin: string },

@@ -59,7 +59,7 @@ export async function sendExplorer(visit: ListVisit): Promise<FastifyReply> {
   const given = readFilters(extrinsics.source, extrinsics.filters ?? [], request.query, registry);
   const chain = chainOf(given, registry);
   await freshness.refresh();
-  // The first one is chosen.
+  // The select shows its first option, so the chain of the page comes first.
   const stored = [...new Set([chain, ...freshness.chains.map((one) => one.chain).sort()])];
   const filters = extrinsics.filters?.map((field) =>
     field.name === 'chain' ? { ...field, options: stored } : field,

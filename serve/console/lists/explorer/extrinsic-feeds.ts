@@ -44,15 +44,15 @@ export class ExtrinsicFeeds {
   readonly #byCaller = new Map<string, number>();
   #count = 0;
 
-  /** `read` gives the newest extrinsics of a chain, newest first. */
-  constructor(of: {
+  /** `read` returns the newest extrinsics of a chain, newest first. */
+  constructor(options: {
     readonly read: (chain: string, signal: AbortSignal) => Promise<readonly ListRow[]>;
     readonly listenersMax: number;
     readonly pollMs?: number;
   }) {
-    this.#read = of.read;
-    this.#listenersMax = of.listenersMax;
-    this.#pollMs = of.pollMs ?? POLL_MS;
+    this.#read = options.read;
+    this.#listenersMax = options.listenersMax;
+    this.#pollMs = options.pollMs ?? POLL_MS;
   }
 
   get listeners(): number {
@@ -75,8 +75,8 @@ export class ExtrinsicFeeds {
   #remove(feed: ExtrinsicFeed, listener: ExtrinsicListener): void {
     if (!feed.listeners.delete(listener)) return;
     this.#count--;
-    const left = (this.#byCaller.get(listener.caller) ?? 1) - 1;
-    if (left > 0) this.#byCaller.set(listener.caller, left);
+    const remaining = (this.#byCaller.get(listener.caller) ?? 1) - 1;
+    if (remaining > 0) this.#byCaller.set(listener.caller, remaining);
     else this.#byCaller.delete(listener.caller);
     if (feed.listeners.size > 0) return;
     this.#feeds.delete(listener.chain);

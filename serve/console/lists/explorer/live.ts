@@ -21,8 +21,11 @@ const LIFE_MS = 15 * 60_000;
 const WAITING_BYTES_MAX = 512 * 1024;
 
 /** Serves new extrinsics as server-sent events: rows of the table of the page, in HTML. */
-export function serveLive(pages: FastifyInstance, of: ListPages & { readonly listenersMax: number }): void {
-  const { readers, listReader, registry, listenersMax } = of;
+export function serveLive(
+  pages: FastifyInstance,
+  sources: ListPages & { readonly listenersMax: number },
+): void {
+  const { readers, listReader, registry, listenersMax } = sources;
   const feeds = new ExtrinsicFeeds({
     listenersMax,
     read: async (chain, signal) => {
@@ -72,7 +75,7 @@ export function serveLive(pages: FastifyInstance, of: ListPages & { readonly lis
   });
 }
 
-/** The same filter as that of the page. */
+/** Filters new rows by the filters of the page. */
 function filterOf({ address, exclude_domains }: Readonly<Record<string, string>>): (row: ListRow) => boolean {
   const key = address === undefined ? null : (decodeAddress(address)?.key ?? '');
   const hidden = new Set<unknown>(
