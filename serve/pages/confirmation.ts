@@ -22,8 +22,8 @@ export interface Confirmation {
 }
 
 /** The confirmation page of an irreversible action. */
-export function confirmation(asked: Confirmation): Html {
-  const { question, facts, consequence, action, token, submit, back, name, fault, fields } = asked;
+export function confirmation(content: Confirmation): Html {
+  const { question, facts, consequence, action, token, submit, back, name, fault, fields } = content;
   return html`<section class="card confirm"><h1>${question}</h1>
 <dl class="facts">${facts.map(([label, value]) => html`<dt>${label}</dt><dd>${value}</dd>`)}</dl>
 <p class="note warn">${consequence}</p>

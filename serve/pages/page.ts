@@ -44,7 +44,7 @@ export interface Page {
   readonly layout?: 'narrow' | 'profile' | 'wide' | 'embedded';
   /** The script of the page. */
   readonly script?: 'wallet.js' | 'chart.js' | 'copy.js' | 'alerts.js' | 'explorer.js';
-  /** Whether the body contains nothing for one visitor, such as a form token. Only such pages are compressed (BREACH). */
+  /** Whether the body has no secret of a visitor, such as a form token. Only public pages are compressed (BREACH). */
   readonly isPublic?: boolean;
   readonly status?: number;
 }
