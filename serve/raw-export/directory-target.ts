@@ -29,8 +29,8 @@ export class DirectoryTarget implements ExportTarget {
     const target = new DirectoryTarget(directory);
     try {
       await makeFolder(target.#unfinished);
-      for (const left of await readdir(dirname(target.#unfinished))) {
-        const path = join(directory, UNFINISHED, left);
+      for (const leftover of await readdir(dirname(target.#unfinished))) {
+        const path = join(directory, UNFINISHED, leftover);
         const { mtimeMs } = await stat(path);
         if (Date.now() - mtimeMs > LEFTOVER_MS) await rm(path, { recursive: true });
       }
@@ -106,8 +106,8 @@ export class DirectoryTarget implements ExportTarget {
 /** The process umask makes files private; exports use the umask of the user instead. */
 async function makeFolder(path: string): Promise<void> {
   const first = makeDirectory(path);
-  for (let made = path; first !== undefined && made.length >= first.length; made = dirname(made)) {
-    await chmod(made, FOLDER_MODE & ~userUmask);
+  for (let folder = path; first !== undefined && folder.length >= first.length; folder = dirname(folder)) {
+    await chmod(folder, FOLDER_MODE & ~userUmask);
   }
 }
 

@@ -13,7 +13,7 @@ export interface FinishedFile {
 /** Writes a stream to a file; deletes the file on failure. */
 export async function saveFile(content: Readable, path: string): Promise<FinishedFile> {
   const hash = createHash('sha256');
-  const seen = new Transform({
+  const hashing = new Transform({
     transform: (piece, _encoding, done) => {
       hash.update(piece);
       done(null, piece);
@@ -21,7 +21,7 @@ export async function saveFile(content: Readable, path: string): Promise<Finishe
   });
   const file = createWriteStream(path, { flush: true });
   try {
-    await pipeline(content, seen, file);
+    await pipeline(content, hashing, file);
     return { path, bytes: file.bytesWritten, sha256: hash.digest('hex') };
   } catch (error) {
     await rm(path, { force: true });

@@ -43,21 +43,21 @@ const pathOfManifest = ({ chain, month }: ChainMonth) => `_manifest/chain=${chai
 /** The record of the partitions of a chain and month that were written to a target. */
 export class Manifest {
   readonly #target: ExportTarget;
-  readonly #of: ChainMonth;
+  readonly #scope: ChainMonth;
   readonly #written: Map<string, WrittenPartition>;
 
-  private constructor(target: ExportTarget, of: ChainMonth, written: readonly WrittenPartition[]) {
+  private constructor(target: ExportTarget, scope: ChainMonth, written: readonly WrittenPartition[]) {
     this.#target = target;
-    this.#of = of;
+    this.#scope = scope;
     this.#written = new Map(written.map((one) => [keyOf(one), one]));
   }
 
-  static async read(target: ExportTarget, of: ChainMonth): Promise<Manifest> {
-    const path = pathOfManifest(of);
+  static async read(target: ExportTarget, scope: ChainMonth): Promise<Manifest> {
+    const path = pathOfManifest(scope);
     const text = await target.read(path);
-    if (text === null) return new Manifest(target, of, []);
+    if (text === null) return new Manifest(target, scope, []);
     try {
-      return new Manifest(target, of, manifestShape.parse(JSON.parse(text.toString('utf8'))).partitions);
+      return new Manifest(target, scope, manifestShape.parse(JSON.parse(text.toString('utf8'))).partitions);
     } catch {
       throw new ProductError(
         'usage',
@@ -73,8 +73,8 @@ export class Manifest {
   async add(written: readonly WrittenPartition[]): Promise<void> {
     for (const one of written) this.#written.set(keyOf(one), one);
     const partitions = [...this.#written.values()].sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
-    const content = { format: FORMAT, ...this.#of, partitions };
-    await this.#target.write(pathOfManifest(this.#of), `${JSON.stringify(content, null, 1)}\n`);
+    const content = { format: FORMAT, ...this.#scope, partitions };
+    await this.#target.write(pathOfManifest(this.#scope), `${JSON.stringify(content, null, 1)}\n`);
   }
 }
 

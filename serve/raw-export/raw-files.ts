@@ -16,8 +16,8 @@ interface RawDays extends RawPlace {
 }
 
 /**
- * The files of the first days that together have few rows, and of at least one day. If the statement for several days
- * fails, because their rows are too large, only the first day is read.
+ * The files of the first day, and of the days after it as long as all together have few rows. If the statement for
+ * several days fails, because their rows are too large, only the first day is read.
  */
 export async function rawFiles(store: Store, days: RawDays, limits: StreamLimits): Promise<OpenSource[]> {
   const sizes = await sizesOf(store, days);
@@ -25,13 +25,13 @@ export async function rawFiles(store: Store, days: RawDays, limits: StreamLimits
   const rowsUntil = (last: string) =>
     [...sizes].reduce((rows, [date, size]) => (date <= last ? rows + size : rows), 0);
   const dates = days.dates.filter((date, i) => i === 0 || rowsUntil(date) <= ROWS_TOGETHER_MAX);
-  const made = async (some: readonly string[]): Promise<OpenSource[]> => {
+  const open = async (some: readonly string[]): Promise<OpenSource[]> => {
     const files = await filesOf(store, { ...days, dates: some.filter((date) => sizes.has(date)) }, limits);
     return some.map((name) => ({ name, bytes: files.get(name) ?? Readable.from([]) }));
   };
-  return made(dates).catch((error) => {
+  return open(dates).catch((error) => {
     if (dates.length === 1) throw error;
-    return made(dates.slice(0, 1));
+    return open(dates.slice(0, 1));
   });
 }
 

@@ -66,8 +66,8 @@ export class S3Target implements ExportTarget {
   tags(folder: string): Promise<ReadonlyMap<string, string>> {
     return this.#asking(async () => {
       const found = new Map<string, string>();
-      const of = { Bucket: this.#bucket, Prefix: this.#prefix + folder };
-      for await (const { Contents = [] } of paginateListObjectsV2({ client: this.#client }, of)) {
+      const listing = { Bucket: this.#bucket, Prefix: this.#prefix + folder };
+      for await (const { Contents = [] } of paginateListObjectsV2({ client: this.#client }, listing)) {
         for (const { Key = '', ETag = '' } of Contents) found.set(Key.slice(this.#prefix.length), ETag);
       }
       return found;
