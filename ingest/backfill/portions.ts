@@ -8,11 +8,10 @@ interface Portion {
   readonly lines: Buffer[];
   readonly unserved: UnservedHeight[];
   last: number;
-  blocks: number;
   bytes: number;
 }
 
-const emptyPortion = (): Portion => ({ lines: [], unserved: [], last: -1, blocks: 0, bytes: 0 });
+const emptyPortion = (): Portion => ({ lines: [], unserved: [], last: -1, bytes: 0 });
 
 /**
  * Groups heights into portions of limited size and time. The time limit also ends a portion that waits for a height. A
@@ -69,7 +68,6 @@ function add(portion: Portion, height: FetchedHeight): void {
   if (reason !== undefined) portion.unserved.push({ number, reason });
   if (!('line' in height)) return;
   portion.lines.push(height.line, LINE_END);
-  portion.blocks++;
   portion.bytes += height.line.length;
 }
 

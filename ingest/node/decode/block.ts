@@ -20,8 +20,6 @@ export interface RawBlock {
   readonly fees?: ReadonlyMap<number, string>;
 }
 
-const FEE_BYTES = 16;
-
 interface DecodedLine {
   /** Parts of the JSON of Sidecar's `GET /blocks/{number}`. Joining a large text takes as long as writing it. */
   readonly texts: readonly string[];
@@ -65,12 +63,6 @@ export function decodeBlock(runtime: NodeRuntime, block: RawBlock): DecodedLine 
     `],"onFinalize":{"events":[${events.onFinalize}]},"finalized":${block.finalized}}`,
   ];
   return { texts, undecodedCalls };
-}
-
-/** The fee in an answer of `TransactionPaymentApi_query_info`: a u128 at its end. */
-export function partialFeeOf(answer: string): string {
-  const bytes = bytesOf(answer);
-  return JSON.parse(new Cursor(bytes, Math.max(0, bytes.length - FEE_BYTES)).unsigned(FEE_BYTES));
 }
 
 function headText(runtime: NodeRuntime, { hash, header, validators }: RawBlock): string {

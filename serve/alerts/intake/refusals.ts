@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../infra/days.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
 import { WATCHDOGS_MAX } from '../integrations/beat-recorder.ts';
@@ -35,7 +36,6 @@ export const TOO_MANY_WATCHDOGS: Refusal = {
 
 const FLUSH_MS = 10_000;
 const MESSAGE_CHARACTERS_MAX = 300;
-const DAY_MS = 86_400_000;
 const DAYS_SHOWN = 7;
 
 interface RefusalsDependencies {

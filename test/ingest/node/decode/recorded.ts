@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { partialFeeOf, type RawBlock } from '../../../../ingest/node/decode/block.ts';
+import type { RawBlock } from '../../../../ingest/node/decode/block.ts';
 import { extrinsicsRoot, headerHash } from '../../../../ingest/node/decode/check.ts';
 import type { NodeRuntime } from '../../../../ingest/node/decode/runtime.ts';
 import { ROOT } from '../../../support/source-files.ts';
@@ -15,6 +15,12 @@ interface Answer {
   readonly params: readonly unknown[];
   // biome-ignore lint/suspicious/noExplicitAny: answers of all methods
   readonly result: any;
+}
+
+/** The fee in an answer of `TransactionPaymentApi_query_info`: a little-endian u128 at its end. */
+function partialFeeOf(answer: string): string {
+  const bytes = Buffer.from(answer.slice(2), 'hex').subarray(-16);
+  return BigInt(`0x${bytes.reverse().toString('hex')}`).toString();
 }
 
 export const VALIDATORS = '0xcec5070d609dd3497f72bde07fc96ba088dcde934c658227ee1dfafcd6e16903';
