@@ -26,7 +26,7 @@ interface Service extends ServiceAddress {
   readonly force?: boolean | undefined;
 }
 
-/** A range of a chain to load, and its sources. Each source is asked only for blocks that earlier sources lack. */
+/** A range of a chain to load, and its sources. Each source loads only blocks that earlier sources lack. */
 export interface ChainPlan {
   readonly chain: Chain;
   readonly from: RangeBound;
@@ -50,7 +50,7 @@ interface BackfillContext {
   readonly registry: Registry;
   readonly config: SourceSettings;
   readonly share: FairShare;
-  /** Size of a portion, after which it is loaded. */
+  /** A portion of this size is loaded. */
   readonly portionBytes: number;
   readonly signal: AbortSignal;
 }

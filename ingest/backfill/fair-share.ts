@@ -10,7 +10,7 @@ interface ShareLimits {
  * Shares requests and memory equally among chains, so that a slow source takes nothing from the others. The memory limit
  * never stops a chain that holds nothing.
  *
- * Not `Admission`, which gives one caller at most half of the slots and rejects late requests: a single chain must be
+ * `Admission` does not fit: it gives one caller at most half of the slots and rejects late requests. A single chain must be
  * able to use all slots, and waits as long as needed.
  */
 export class FairShare {

@@ -21,7 +21,7 @@ export interface DemoChain {
   readonly stalled?: number;
 }
 
-/** Time of the heights in `DEMO_CHAINS`. Other heights follow from it at six seconds per block, so they are realistic. */
+/** Time of the heights in `DEMO_CHAINS`. Heights at other times follow from them at six seconds per block. */
 export const HEIGHTS_AT = Date.parse('2026-11-01');
 
 export const DEMO_CHAINS: readonly DemoChain[] = [

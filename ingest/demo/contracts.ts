@@ -115,7 +115,7 @@ export class Contracts {
     });
   }
 
-  /** An Ethereum transaction, which carries its own signature. */
+  /** Adds an Ethereum transaction. It contains its own signature. */
   #transact(book: DayBook): void {
     const random = this.#random;
     const secret = random.pick(SECRETS);

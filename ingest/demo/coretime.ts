@@ -213,7 +213,7 @@ export class Coretime {
     return ['dropRegion', ['broker.RegionDropped', id, duration]];
   }
 
-  /** Half of a core, which is the usual interlacing, or random bits of it. */
+  /** Half of a core, as in the usual interlacing, or random bits of the core. */
   #someBits(mask: bigint): bigint {
     if (this.#random.chance(0.5)) return mask & (WHOLE >> 40n);
     const bits = Array.from({ length: Number(BITS) }, (_, bit) => mask & (1n << BigInt(bit)));

@@ -17,7 +17,7 @@ const CLAIM_POLL_MS = 1000;
 interface IngestRoleOptions {
   readonly target: IngestTarget;
   readonly settings: SourceSettings & {
-    /** Time after which another process can take over the chain of a dead one. */
+    /** Time after which a process can take over the chain of a process that died. */
     readonly LEASE_MS: number;
   };
   readonly keyValue: KeyValue;

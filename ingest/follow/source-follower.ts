@@ -47,7 +47,7 @@ interface StoredHeights {
 
 export interface SourceFollowerOptions extends SourceOptions {
   readonly from?: number;
-  /** Called with the first height that is not ingested yet, from which a follower continues after a stop. */
+  /** Called with the first height that is not ingested yet. A follower continues there after a stop. */
   readonly onIngested?: (next: number) => Promise<void>;
   /** Also ingests blocks that are not final yet. */
   readonly best?: boolean;

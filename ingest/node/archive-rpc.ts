@@ -102,7 +102,7 @@ class Round {
     }
   }
 
-  /** Null if a height has several blocks, because the node does not say which one is best. */
+  /** Null if a height has several blocks, because the node does not mark the best one. */
   async #hashAt(height: number): Promise<string | null> {
     const [hash = null, ...others] = await this.#ask(z.array(blockHash), 'archive_v1_hashByHeight', height);
     return others.length === 0 ? hash : null;

@@ -32,7 +32,7 @@ export interface BlockRef {
 /** A block as the node stores it, with the data that decoding needs. */
 export interface FetchedBlock extends BlockRef {
   readonly raw: RawBlock;
-  /** Version of the runtime that made the block, which is in the state of its parent. */
+  /** Version of the runtime that made the block: the runtime in the state of the parent. */
   readonly specVersion: number;
 }
 
@@ -195,7 +195,7 @@ export class RawBlocks {
     return fees;
   }
 
-  /** If the first and the last block have the same answer, repeats it for all blocks. Otherwise requests all answers. */
+  /** Repeats the answer of the first block for all blocks if the last block has the same. Otherwise requests all. */
   async #spread(
     refs: readonly BlockRef[],
     ends: readonly RpcAnswer[],

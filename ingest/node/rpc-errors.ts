@@ -13,7 +13,7 @@ type ErrorKind = 'busy' | 'calls' | 'bytes' | 'passing' | 'pruned' | 'final';
 
 type RpcError = NonNullable<RpcReply['error']>;
 
-/** Classifies an error of a node, by the codes of jsonrpsee, which nodes use, and by the texts of proxies. */
+/** Classifies an error of a node, by the codes of jsonrpsee and by the texts of proxies. */
 export function kindOfError(error: RpcError): ErrorKind {
   const { code } = error;
   const text = textOfError(error);

@@ -7,7 +7,7 @@ import { SocketTransport } from './socket-transport.ts';
 import { type OnEvent, RequestFailure, type RpcReply, type Transport } from './transport.ts';
 
 export interface RpcLimits {
-  /** Attempts after which a call without an answer fails. */
+  /** After so many attempts a call without an answer fails. */
   readonly attempts: number;
   /** Wait before the second attempt. It doubles with each attempt. */
   readonly backoffMs: number;

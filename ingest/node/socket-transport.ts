@@ -158,7 +158,8 @@ class Connection {
     const { replies, exchange } = answered;
     if (exchange) exchange.resolve(replies);
     else {
-      // A reply without an id answers the only request. Among several it goes to all batches, which are retried smaller.
+      // A reply without an id answers the only request. If several wait, it goes to all batches, and they are retried in
+      // smaller parts.
       const waiting = [...this.#exchanges];
       for (const other of waiting) if (other.ids.size > 1 || waiting.length === 1) other.resolve(replies);
     }

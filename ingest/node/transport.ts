@@ -44,7 +44,7 @@ export interface Transport {
  * - `lost`: the node did not answer, so another attempt may succeed.
  * - `busy`: the node or its proxy limits the rate.
  * - `large`: the request or its answer is too large; a smaller one may succeed.
- * - `ambiguous`: one of several answers was too large, and it is unknown which; another attempt may succeed.
+ * - `ambiguous`: an unknown one of several answers was too large; another attempt may succeed.
  * - `refused`: another attempt cannot succeed.
  */
 type FailureKind = 'lost' | 'busy' | 'large' | 'ambiguous' | 'refused';

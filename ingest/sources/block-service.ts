@@ -1,6 +1,6 @@
 /** A source of the blocks of one chain, as lines of JSON: Sidecar, or a node, whose blocks this process decodes. */
 export interface BlockService {
-  /** Shown in messages and logs. For a node without path and parameters, which may be keys. */
+  /** Address for messages and logs. For a node it omits path and parameters, because they may be keys. */
   readonly url: string;
   /** Whether every line is a complete block. Otherwise each line is checked for missing parts. */
   readonly servesCompleteBlocks: boolean;

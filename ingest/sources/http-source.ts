@@ -72,7 +72,7 @@ export class HttpSource {
         await setTimeout(error.waitMs, undefined, { signal });
         until += error.waitMs;
       },
-      // With little time left an attempt can only time out, which would hide the first error.
+      // With little time left an attempt can only time out, and the timeout would hide the first error.
       shouldRetry: () => leftMs() > timeoutMs / 10,
       ...(signal === undefined ? {} : { signal }),
     });

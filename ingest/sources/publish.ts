@@ -139,8 +139,8 @@ async function readSource(
 }
 
 /**
- * Bytes that are read in one turn of the event loop, which takes some milliseconds. Sources that never wait, such as
- * Parquet, would block requests otherwise.
+ * Bytes that are read in one turn of the event loop, in some milliseconds. Otherwise sources that never wait, such as
+ * Parquet, would block requests.
  */
 const TURN_BYTES = 2 ** 20;
 

@@ -19,7 +19,7 @@ export const concurrencyOf = ({ isNode = false }: ServiceAddress): number => (is
 export const displayUrl = ({ url, isNode = false }: ServiceAddress): string =>
   isNode ? displayAddress(url) : url;
 
-/** The address without a name, password, path or parameters, which may be keys. */
+/** Removes name, password, path and parameters from an address, because they may be keys. */
 export function displayAddress(address: string): string {
   const { protocol, host } = new URL(address);
   return `${protocol}//${host}`;

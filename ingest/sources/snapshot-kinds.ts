@@ -112,7 +112,7 @@ const stableHoldings: SidecarKind = {
 const REQUESTS_AT_ONCE = 4;
 const assetBalances = z.object({ assets: z.array(z.object({ assetId: text, balance: amount })) });
 
-/** Sums the balances of the sibling parachains in the registry, which back the coins on those chains. */
+/** Sums the balances of the sibling parachains in the registry. They back the coins on those chains. */
 async function sovereignBalances(moment: SnapshotMoment, subject: Subject, assets: readonly string[]) {
   const query = assets.map((id) => `assets[]=${id}`).join('&');
   const answers = await pMap(

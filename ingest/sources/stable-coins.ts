@@ -9,7 +9,7 @@ export const COINS = [
 /** Reason why a hub has no snapshot of stable coins. */
 export const NO_COIN = `the chain has neither ${COINS.map(({ asset_id, symbol }) => `${symbol} (${asset_id})`).join(' nor ')}`;
 
-/** Compares symbols, which are hex in storage and text in some answers. Another hub may use an id for another asset. */
+/** Compares a symbol, in hex or as text, because another hub may use the id for another asset. */
 export function hasSymbol(stored: string, symbol: string): boolean {
   const plain = stored.startsWith('0x') ? Buffer.from(stored.slice(2), 'hex').toString('utf8') : stored;
   return plain.toUpperCase() === symbol;

@@ -11,7 +11,7 @@ import { readPagerduty } from './pagerduty.ts';
 import { missingAttributes, readPrometheus } from './prometheus.ts';
 import { isObject, type JsonObject, ownProperty, sha256, shapeOf } from './values.ts';
 
-/** A body from which no alert can be parsed, with the HTTP status that says why. */
+/** No alert can be parsed from a body. Status 400: the body is not JSON. Status 422: its content is invalid. */
 export class BodyError extends Error {
   readonly status: 400 | 422;
   constructor(status: 400 | 422, text: string) {

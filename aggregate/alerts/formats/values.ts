@@ -77,7 +77,7 @@ const LOOKS_LIKE_TIME =
   /^(?:[+-]?\d{4,6}-\d{2}(?:-\d{2})?|\d{4}\/\d{1,2}\/\d{1,2}|(?:[a-z]{3,9},?\s+)?\d{1,2}\s+[a-z]{3,9},?\s+\d{4}|(?:[a-z]{3,9},?\s+)?[a-z]{3,9}\s+\d{1,2},?\s+\d)/i;
 const HAS_ZONE = /(?:z|utc|gmt|[+-]\d{2}:?\d{2}|\b[ecmp][sd]t)\)?$/i;
 const IS_DAY_OR_MONTH = /^[+-]?\d{4,6}(?:-\d{2}){1,2}$/;
-/** Digits beyond milliseconds, which not every engine parses. */
+/** Digits beyond milliseconds. Not every engine parses them. */
 const FRACTION = /(\.\d{3})\d+/;
 /** A date-time of ISO 8601. Engines parse only its usual forms. */
 const ISO_TIME =
@@ -155,7 +155,7 @@ const YEAR_ONE_SECONDS = { from: -62_135_596_800, before: -62_104_060_800 };
 /** `time.Time{}.UnixNano()` in Go, which overflows. */
 const GO_ZERO_NANOSECONDS = -6.795364578871345e18;
 
-/** Whether a time is in year 1, which Go and .NET write for an unset time. */
+/** Whether a time is in year 1. Go and .NET write such a time for an unset time. */
 export function isYearOne(value: unknown): boolean {
   const number = numberIn(value);
   if (number === GO_ZERO_NANOSECONDS) return true;

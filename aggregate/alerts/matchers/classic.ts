@@ -1,7 +1,7 @@
 import { type Matcher, MatcherError, newMatcher, type Operator } from './matcher.ts';
 import { validMatcher } from './parse.ts';
 
-// Alertmanager's grammar before 0.27, which older clients use.
+// Alertmanager's grammar before 0.27. Older clients use it.
 
 const SPACES = '\t\n\f\r ';
 const NAME_AND_OPERATOR = /^[\t\n\f\r ]*([a-zA-Z_:][a-zA-Z0-9_:]*)[\t\n\f\r ]*(=~|=|!=|!~)/;

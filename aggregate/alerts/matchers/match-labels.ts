@@ -8,8 +8,8 @@ export type MatchedAlert = Pick<
 >;
 
 /**
- * The labels that matchers compare: those of the sender; fields of the alert, which labels of the sender override; and
- * `cm_` labels, which a sender cannot override.
+ * The labels that matchers compare: labels of the sender, fields of the alert, and `cm_` labels. Labels of the sender
+ * override fields of the alert, but not `cm_` labels.
  */
 export function matchLabelsOf(alert: MatchedAlert, integrationName: string): MatchLabels {
   const { title, severity, service, environment, tool } = alert;

@@ -81,7 +81,10 @@ export const alertBounds = {
   ALERT_TITLE_CHARACTERS: 200,
   /** Time for which an Idempotency-Key is stored. */
   ALERT_IDEMPOTENCY_HOURS: 24,
-  /** Bytes of alerts that may wait for the store; beyond them requests get 503. A single project can use four fifths of them, and less if others use many. */
+  /**
+   * Bytes of alerts that may wait for the store. Above the limit requests get 503. A single project can use four fifths of
+   * them, and less if others use many.
+   */
   ALERT_PENDING_BYTES_MAX: 128 * 2 ** 20,
   /** Longest time for the log to acknowledge an alert. After that the request gets 503. */
   ALERT_LOG_SECONDS_MAX: 5,

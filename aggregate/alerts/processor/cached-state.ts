@@ -6,10 +6,11 @@ export interface CachedState {
   readonly state: ProjectState;
   /** All events up to this position are durable. */
   durablePosition: number;
-  /** Position at which the state was loaded, and the last offset of each partition up to it. */
+  /** Position of the newest stored event when the state was loaded. */
   readonly loadedPosition: number;
+  /** The last offset of each partition of the log up to `loadedPosition`. */
   readonly lastOffsets: ReadonlyMap<number, number>;
-  /** Stored events that were accepted before this time may be deleted. */
+  /** Events that were accepted before this time may have been deleted. */
   readonly deletedBefore: number;
 }
 

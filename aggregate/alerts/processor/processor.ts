@@ -83,7 +83,7 @@ export class AlertProcessor {
     this.#listeners.push(listener);
   }
 
-  /** Milliseconds for which the oldest event of the log waits to be durable. */
+  /** Milliseconds for which the oldest event of the log has waited to be durable. */
   get oldestPendingMs(): number {
     return this.#backlog.oldestMs;
   }

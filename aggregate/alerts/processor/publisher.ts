@@ -5,8 +5,8 @@ import type { Message } from '../../../infra/ports.ts';
 const MESSAGES_MAX = 1000;
 
 /**
- * Publishes concurrent messages in one batch, which shares the cost of making them durable. If the log does not answer
- * within `waitMsMax`, rejects all callers until it does. A rejected message may still be written.
+ * Publishes concurrent messages in one batch, so that they share the cost of a durable write. If the log does not answer
+ * within `waitMsMax`, rejects all callers until it answers. A rejected message may still be written.
  */
 export class LogPublisher {
   readonly #batcher: Batcher<Message>;

@@ -34,7 +34,7 @@ export async function refusedPart(
   };
 }
 
-/** Removes the accepted items, which must not count again. */
+/** Removes the accepted items, because they must not count again. */
 function withRefusedOnly(body: string, outcomes: readonly string[]): string {
   if (outcomes.every((outcome) => outcome === 'refused')) return body;
   const payload = parseExact(body);

@@ -40,7 +40,7 @@ export interface Replayed {
 }
 
 export interface ReplayResult extends Replayed {
-  /** Why the project was not replayed, or null. */
+  /** Reason why the project was not replayed, or null. */
   readonly refused: string | null;
 }
 

@@ -134,8 +134,8 @@ async function loadWindows(store: Store, state: ProjectState, rules: GroupingRul
 }
 
 /**
- * The ids of the newest events up to a position, oldest first, the last offset of each partition, and the time before
- * which events may be deleted.
+ * Reads the ids of the newest events up to a position, oldest first; the last offset of each partition; and the time up to
+ * which stored events may be missing, because they were deleted.
  */
 export async function newestEvents(
   store: Store,

@@ -27,7 +27,7 @@ const LINGER_MS = 250;
 const LINGER_URGENT_MS = 20;
 const RETRY_MS = 100;
 const RETRY_MS_MAX = 5000;
-/** A row that exceeds the store's memory is retried for this long before it is replaced, because other statements may use the memory. */
+/** A row that exceeds the store's memory is retried for this long, because other statements may use the memory. */
 const EXHAUSTED_SECONDS_MAX = 3;
 
 interface AlertWriterOptions {
@@ -133,7 +133,7 @@ export class AlertWriter {
   }
 
   /**
-   * Writes all alerts in one atomic statement, because the newest position among the stored alerts tells which events they
+   * Writes all alerts in one atomic statement, because the newest position among the stored alerts shows which events they
    * include. If the store refuses it, splits it between batches, so that each half has all changes of its events.
    */
   async #insertAlerts(batches: readonly (readonly Alert[])[]): Promise<void> {

@@ -232,7 +232,7 @@ export function decideAction(
   };
 }
 
-/** Removes values that the alert has already. If two users acknowledge it at the same time, only the first action counts. */
+/** Removes values that the alert has already. If two users acknowledge it at once, only the first action counts. */
 function realChange(alert: Alert, { status, assignees, incident }: ActionChange): ActionChange {
   return {
     ...(status !== undefined && status !== alert.status && { status }),

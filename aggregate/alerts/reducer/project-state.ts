@@ -106,7 +106,7 @@ function putLast<Key>(alerts: Map<Key, Alert>, key: Key, alert: Alert): void {
   alerts.set(key, alert);
 }
 
-/** The remembered deliveries among which a retry key is looked up. */
+/** The deliveries in which a retry key is looked up. */
 export const countedBy = (state: ProjectState, retryKey: string): CountedDeliveries =>
   isNamed(retryKey) ? state.named : state.counted;
 

@@ -46,7 +46,7 @@ export class AccountTexts {
   };
 }
 
-/** With the EIP-55 checksum, which is in the capital letters. */
+/** Prints an Ethereum address with its EIP-55 checksum, which is encoded as capital letters. */
 function ethereum(bytes: Buffer): string {
   const hex = bytes.toString('hex');
   const hash = Buffer.from(keccak_256(Buffer.from(hex))).toString('hex');

@@ -3,7 +3,7 @@ export class Undecodable extends Error {
   override readonly name = 'Undecodable';
 }
 
-/** The nesting limit of runtimes for calls, which also protects the stack. */
+/** The nesting limit of runtimes for calls. It also protects the stack. */
 const DEPTH_MAX = 256;
 /** Elements of zero bytes in a block. Without this limit a length of 2^30 would print as many. */
 const EMPTY_ELEMENTS_MAX = 65_536;

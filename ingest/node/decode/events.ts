@@ -82,7 +82,7 @@ export class EventTable {
     const from = cursor.at;
     extrinsic.text = joined(extrinsic.text, read(cursor));
     if (role === undefined) return;
-    // Reads the fields again, which is rare.
+    // Reads the fields again. Few events have a role.
     cursor.at = from;
     const data = fields.map((field) => field(cursor));
     if (role === 'fee') {

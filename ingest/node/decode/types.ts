@@ -37,7 +37,7 @@ export class TypeTable implements TypeReaders {
     return entry;
   }
 
-  /** Unwraps tuples and tuple structs of one element, which print as that element. */
+  /** Unwraps tuples and tuple structs of one element, because they print as that element. */
   root(type: number): TypeEntry {
     let entry = this.entry(type);
     for (let steps = 0; steps < this.#entries.size; steps += 1) {
@@ -67,7 +67,7 @@ export class TypeTable implements TypeReaders {
     const known = this.#readers.get(type);
     if (known !== undefined) return known;
     let compiled: ValueReader = NULL;
-    // A recursive type uses this reader, which counts the depth.
+    // A recursive type uses this reader, because it counts the depth.
     this.#readers.set(type, (cursor) => cursor.readNested(compiled));
     compiled = this.#compile(type);
     this.#readers.set(type, compiled);

@@ -29,7 +29,7 @@ interface StateBackfillOptions {
   readonly now?: () => number;
 }
 
-/** If the newest block is from a day that ended this long ago, the chain is stalled and the block is the last of its day. */
+/** If the day of the newest block ended this long ago, the chain is stalled, and the block is the last of that day. */
 const STALLED_MS = HOUR_MS;
 
 /** Loads the missing state of a chain at the end of each day of a range, newest first. */

@@ -47,7 +47,7 @@ export async function takeState(
   return { lines, skipped };
 }
 
-/** The reason for skipping a kind. Rethrows the error of an unanswered request, because it proves nothing about the state. */
+/** The reason for skipping a kind. Rethrows the error of an unanswered request, because all kinds are retried then. */
 function skipReason(error: unknown): string {
   if (isPruned(error)) return PRUNED;
   if (error instanceof z.ZodError) return `its state has an unexpected format: ${firstFault(error)}`;

@@ -3,7 +3,7 @@ import type { Feed, LoadPortion, SourceFault, SourceProgress } from '../feed.ts'
 import type { ValueKind } from './adapter.ts';
 import type { StoredDays, ValueFeed, ValueSeries } from './value-feed.ts';
 
-/** Loads the missing days of one kind of value. Each feed is asked only for days that earlier feeds lack. */
+/** Loads the missing days of one kind of value. Each feed loads only days that earlier feeds lack. */
 export class ValueBackfill implements Feed {
   readonly unit = 'day';
   readonly kind: ValueKind;

@@ -123,7 +123,7 @@ interface DaysRequest {
   readonly now: number;
 }
 
-/** The last value of each requested day, and the first invalid points, which the loader refuses. */
+/** The last value of each requested day, and the first invalid points. The loader refuses invalid points. */
 function linesOf(
   kind: ValueKind,
   series: ValueSeries,
