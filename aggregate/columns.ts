@@ -133,7 +133,7 @@ export function displayOf(column: Column): ColumnDisplay {
   return shown;
 }
 
-/** The column with the USD amounts of a column in native tokens. */
+/** For a column in native tokens, the name of the column with the same amounts in USD. */
 export function usdColumnOf(columns: Columns, name: string): string | undefined {
   const twin = `${name}_usd`;
   const [native, usd] = [columns[name], columns[twin]];
@@ -141,7 +141,7 @@ export function usdColumnOf(columns: Columns, name: string): string | undefined 
   return isPair ? twin : undefined;
 }
 
-/** Tells columns with few distinct values, such as chains. */
+/** True for a column with few distinct values, such as chains. */
 export const isName = (column: Column | undefined): boolean =>
   column !== undefined && clickhouseType(column) === NAME;
 
@@ -163,12 +163,12 @@ export function renderColumn(name: string, column: Column, shape: Shape = 'json'
   return render ? `${render(name)} AS ${name}` : name;
 }
 
-/** Spreadsheets run text that begins with one of these as a formula; some locales accept the full-width forms. */
+/** Spreadsheets run text that begins with one of these characters as a formula; some locales accept the full-width forms. */
 const FORMULA = '^[-=+@\\t\\r\\n＝＋－＠]';
-/** An apostrophe makes a spreadsheet read it as text. */
+/** A leading apostrophe makes a spreadsheet show the value as text. */
 const withoutFormula = (text: string) => `if(match(${text}, '${FORMULA}'), concat('\\'', ${text}), ${text})`;
 
-/** SQL of a stored column in a cursor. It is exact: parsing it gives the stored value. */
+/** SQL that writes a stored value into a cursor. Parsing the text gives exactly the stored value. */
 export function cursorValueSql(name: string, column: Column): string {
   return /UInt128|UInt256|DateTime64/.test(clickhouseType(column)) ? `toString(${name}) AS ${name}` : name;
 }

@@ -12,9 +12,12 @@ import { toSnakeCase } from './metric-name.ts';
 export type WindowSize = 'hourly' | 'daily' | 'monthly' | 'whole';
 
 /**
- * The days that a dirty day invalidates, before `lookbackDays` widens them: `day`, itself; `neighbours`, also the
- * empty days before and after it and the next day with blocks, whose first block is compared with its last block;
- * `onward`, itself and all later days.
+ * The days that a dirty day invalidates, before `lookbackDays` widens them.
+ *
+ * - `day`: the dirty day
+ * - `neighbours`: also the empty days next to the dirty day, and the next day with blocks, because its first block is
+ *   compared with the last block of the dirty day
+ * - `onward`: the dirty day and all later days
  */
 export type InvalidationScope = 'day' | 'neighbours' | 'onward';
 
@@ -24,15 +27,15 @@ export const SERVED_RELAYS: readonly Relay[] = ['polkadot', 'kusama', 'solo'];
 /** One path of the API that serves a metric. */
 export interface MetricEndpoint<C extends Columns = Columns> {
   readonly path: string;
-  /** The title of the metric when absent; a second path has its own. */
+  /** The title of the metric when absent. A second path of a metric has its own title. */
   readonly title?: string;
   /** One phrase that adds to the title, without a full stop. */
   readonly summary: string;
   /** Relay chains that the path serves; it refuses others. */
   readonly relays: readonly Relay[];
-  /** Which of the two parameters the path accepts; both when absent. */
+  /** The path accepts these parameters; both when absent. */
   readonly scopeParameters?: readonly ('relay_chain' | 'chain')[];
-  /** Values of the omitted parameters; all when absent. */
+  /** Values for parameters that a request omits; when absent, such a request gets all chains. */
   readonly defaults?: { readonly relay_chain: Relay; readonly chain?: string };
   readonly dates?: {
     /** Null if the path accepts dates and ignores them. */
@@ -110,7 +113,10 @@ export interface MaterializedMetric<C extends Columns = Columns> extends Definit
    * A pure function from ordered facts to rows, for state machines that are hard to read in SQL. Each window then has
    * one relay chain.
    */
-  readonly fold?: (facts: readonly never[], of: FoldedRelay) => readonly Readonly<Record<string, unknown>>[];
+  readonly fold?: (
+    facts: readonly never[],
+    relay: FoldedRelay,
+  ) => readonly Readonly<Record<string, unknown>>[];
   /** Version of the fold, 1 when absent. Raise it when a change of its code can change rows. */
   readonly version?: number;
   /** Set if only changed entities are computed; the window is then the whole history. */
@@ -121,13 +127,13 @@ export interface MaterializedMetric<C extends Columns = Columns> extends Definit
   readonly name: string;
 }
 
-const IN_TIME = new Set(['date', 'month', 'relay_chain', 'chain']);
+const TIME_AND_CHAIN = new Set(['date', 'month', 'relay_chain', 'chain']);
 
 /** The key columns besides time and chain, such as the vote type; most metrics have none. */
 export const seriesDimensions = ({ key }: Metric): readonly string[] =>
-  key.filter((name) => !IN_TIME.has(name));
+  key.filter((name) => !TIME_AND_CHAIN.has(name));
 
-/** Tells metrics that charts can draw: a row for each chain and day or month, or for each of a few parts of it. */
+/** True if charts can draw the metric: for each chain and day or month, it has one row, or one row for each series. */
 export const isTimeSeries = (metric: Metric): boolean =>
   (metric.key.includes('date') || metric.key.includes('month')) &&
   seriesDimensions(metric).every((name) => isName(metric.columns[name]));
@@ -144,7 +150,7 @@ export const hasOneRelayPerWindow = ({ fold, entities }: MaterializedMetric): bo
 /** Identifies an entity: a referendum by its index, a month by its last day. */
 export type EntityId = string | number;
 
-/** How rows belong to entities, such as referenda, which are computed one by one from rows of other metrics. */
+/** The entities of a metric, such as referenda. Each entity is computed alone, from rows of other metrics. */
 export interface Entities {
   /** The column that names the entity of a row. */
   readonly column: string;
@@ -160,8 +166,8 @@ export const hasEntities = (metric: MaterializedMetric): metric is EntityMetric 
 
 export interface ViewMetric<C extends Columns = Columns> extends Definition<C> {
   readonly materialized: false;
-  /** All rows, or those of one chain if the endpoint has a default chain. */
-  readonly select: (of: ChainKey) => Sql;
+  /** Selects all rows, or the rows of one chain if the endpoint has a default chain. */
+  readonly select: (chain: ChainKey) => Sql;
   readonly name: string;
 }
 
@@ -180,7 +186,7 @@ export const DIGEST = 'digest';
 /** Finds rows by version: new rows are in new parts, or in few granules of merged parts. */
 const BY_VERSION = 'INDEX by_version version TYPE minmax GRANULARITY 1';
 
-/** Statements of all windows read the same tables. */
+/** Any window shows which tables a metric reads, because the statements of all windows read the same tables. */
 const ANY_WINDOW: Window = { relays: ['polkadot'], from: '2020-01-01', until: '2020-01-02' };
 
 /** Declares a metric that is materialized in a table, window by window. */
@@ -250,7 +256,7 @@ function unsortedTimes(
 
 const byTime = (name: string) => `INDEX by_${name} ${name} TYPE minmax GRANULARITY 1`;
 
-/** Declares a metric whose rows each query computes. */
+/** Declares a metric that is not stored: each query computes its rows. */
 export function viewMetric<const C extends Columns>(declared: Omit<ViewMetric<C>, 'name'>): ViewMetric {
   return { ...(declared as unknown as Omit<ViewMetric, 'name'>), name: toSnakeCase(declared.record) };
 }

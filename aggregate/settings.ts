@@ -19,7 +19,7 @@ export const aggregateBounds = {
 
 type AggregateSettings = z.output<z.ZodObject<typeof aggregateSettings>> & typeof aggregateBounds;
 
-/** How long a round waits while loads follow one another, so that a day is computed once. The last days do not wait. */
+/** Longest wait of a round while loads follow one another, so that a day is computed once. The last days do not wait. */
 const ROUND_WAIT_MS_MAX = 30_000;
 
 /** The limits of an aggregator, from the settings. */

@@ -7,15 +7,15 @@ import type { MaterializedMetric, Metric } from './metric.ts';
  * key contains the chain, one chain.
  */
 interface Slicing {
-  /** Rows of a slice share its value, or its day if it is a time; null if chains alone divide the rows. */
+  /** Rows of a slice have the same value, or the same day, in this column; null if chains alone divide the rows. */
   readonly column: string | null;
   readonly isByDay: boolean;
   readonly isByChain: boolean;
 }
 
 /**
- * Tells metrics whose changes can be listed. A view has no stored rows. If another table decides which rows are served,
- * an answer can change without a row of the metric.
+ * True if the changes of the metric can be listed. A view has no stored rows. If another table decides which rows of a
+ * metric are served, an answer can change although no row of the metric changes.
  */
 export const supportsChanges = (metric: Metric): metric is MaterializedMetric =>
   metric.materialized !== false &&

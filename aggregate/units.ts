@@ -12,7 +12,7 @@
  * - `height`: the number of a block
  * - `identifier`: a number that names something, such as a core or a referendum
  * - `weight`: computation, in Substrate's `ref_time` or in gas
- * - `number`: none of these, such as coins of another asset or a multiplier; the title names it
+ * - `number`: any other number, such as coins of another asset or a multiplier; the title names the unit
  */
 export const UNITS = [
   'count',
@@ -32,8 +32,8 @@ export const UNITS = [
 export type Unit = (typeof UNITS)[number];
 
 /**
- * How values of days combine to a week or month, and values of chains to a total. Distinct counts do not combine: an
- * account that is active on two days is one account.
+ * How the values of days combine into a week or month, and the values of chains into a total. Distinct counts do not
+ * combine: an account that is active on two days is one account.
  */
 export const MERGES = ['sum', 'mean', 'last', 'max', 'min', 'none'] as const;
 export type Merge = (typeof MERGES)[number];
@@ -45,7 +45,7 @@ export interface ColumnDisplay {
   readonly unit: Unit | null;
   readonly overTime: Merge;
   readonly overChains: Merge;
-  /** Whether charts offer it. */
+  /** True if charts offer the column. */
   readonly isDrawn: boolean;
 }
 

@@ -44,10 +44,10 @@ function changesOf(metric: MaterializedMetric, since: Since): Sql {
   const { table } = metric;
   const slice = sliceOfRow(metric);
   const ended = sql`bitShiftLeft(toUInt64(toUInt16(toDateOrZero(slice)) + 1) * ${DAY_MS} + ${CLOCKS_APART_MS}, 20)`;
-  const atNight = metric.provisionalColumns ? sql`if(slice < ${since.openDay}, ${ended}, 0)` : sql`0`;
+  const dayEnd = metric.provisionalColumns ? sql`if(slice < ${since.openDay}, ${ended}, 0)` : sql`0`;
   return sql`SELECT ${metric.name} AS metric, of_relay AS relay_chain, of_chain AS chain, slice,
       toInt64(sum(of_rows)) AS now_rows, max(of_version) AS last_version,
-      greatest(last_version, toUInt64(${atNight})) AS position
+      greatest(last_version, toUInt64(${dayEnd})) AS position
     FROM (
       SELECT ${slice}, 0 AS of_rows, max(version) AS of_version FROM ${table}
       WHERE ${mayHaveChanged(metric, since)} GROUP BY of_relay, of_chain, slice
@@ -57,7 +57,7 @@ function changesOf(metric: MaterializedMetric, since: Since): Sql {
     ) GROUP BY of_relay, of_chain, slice HAVING position > ${since.after}`;
 }
 
-/** Rows above the number, and rows that change without a computation because their day ended. */
+/** The condition of rows with a version above `after`, and of rows that changed only because their day ended. */
 function mayHaveChanged({ provisionalColumns, period }: MaterializedMetric, { after, openDay }: Since): Sql {
   const isNewer = sql`version > ${after}`;
   if (!provisionalColumns || period === null) return isNewer;

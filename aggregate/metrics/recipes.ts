@@ -22,10 +22,10 @@ export function tablesWithRecipes(metrics: readonly MaterializedMetric[]): Table
     const statements = RELAY_CHAINS.flatMap((relay_chain) =>
       ranges.map((range) => metric.select({ relays: [relay_chain], ...range }).text),
     );
-    const read = [...dependencies(metric)].sort().map((table) => recipes.get(table) ?? '');
+    const inputs = [...dependencies(metric)].sort().map((table) => recipes.get(table) ?? '');
     const changed = metric.entities && RELAY_CHAINS.map((relay) => metric.entities?.changed(relay, 0n).text);
     const version = metric.fold ? (metric.version ?? 1) : null;
-    const recipe = JSON.stringify([statements, version, read, ...(changed ? [changed] : [])]);
+    const recipe = JSON.stringify([statements, version, inputs, ...(changed ? [changed] : [])]);
     recipes.set(metric.name, createHash('sha256').update(recipe).digest('hex'));
   }
   return metrics.map((metric) => ({ ...metric.table, recipe: recipes.get(metric.name) as string }));

@@ -61,7 +61,7 @@ interface RelayDays {
   /** Days with blocks or dirty blocks, by chain. */
   readonly byChain: ReadonlyMap<string, readonly number[]>;
   /** Days with blocks of any chain, or with snapshots. */
-  readonly all: readonly number[];
+  readonly daysWithData: readonly number[];
   /** Invalid ranges by metric, filled as the plan proceeds. */
   readonly ranges: Map<string, readonly HourRange[]>;
 }
@@ -73,8 +73,8 @@ interface RelayDays {
  */
 export function plan(input: PlanInput): PlannedWindow[] {
   const relays = input.relays.flatMap((relay) => relayDays(input, relay) ?? []);
-  // The same for all relay chains, so that they share windows up to the end; days without data cost nothing.
-  const last = Math.max(...relays.map(({ all }) => all.at(-1) as number));
+  // The last day with data of any relay chain, so that relay chains share windows up to it. Empty days cost nothing.
+  const last = Math.max(...relays.map(({ daysWithData }) => daysWithData.at(-1) as number));
   return sortByLevel(input.metrics).flatMap((leveled) => {
     for (const days of relays)
       days.ranges.set(leveled.metric.name, invalidRanges(leveled, days, last, input));
@@ -85,10 +85,10 @@ export function plan(input: PlanInput): PlannedWindow[] {
 /** Undefined for a relay chain without data. */
 function relayDays(input: PlanInput, relay: string): RelayDays | undefined {
   const byChain = chainDays(input, relay);
-  const all = unionOfDays([...byChain.values(), input.snapshotDays.get(relay) ?? []]);
-  if (all.length === 0) return undefined;
+  const daysWithData = unionOfDays([...byChain.values(), input.snapshotDays.get(relay) ?? []]);
+  if (daysWithData.length === 0) return undefined;
   const dirty = groupDirtyDays(input.dirtyDays.filter((day) => isOfRelay(day, relay)));
-  return { relay, byChain, all, dirty, ranges: new Map() };
+  return { relay, byChain, daysWithData, dirty, ranges: new Map() };
 }
 
 function invalidRanges(
@@ -97,7 +97,7 @@ function invalidRanges(
   last: number,
   { streams, validDaysMax }: PlanInput,
 ): HourRange[] {
-  const { byChain, all, ranges } = days;
+  const { byChain, daysWithData, ranges } = days;
   const [, end] = hoursOfDays(last, last);
   const lookback = (metric.lookbackDays - 1) * DAY_HOURS;
   const own = days.dirty
@@ -105,16 +105,17 @@ function invalidRanges(
     .flatMap(({ all, ofAnyChain }) => (metric.invalidationScope === 'neighbours' ? all : ofAnyChain))
     .flatMap(({ pallet, day, chain, hours }): HourRange[] => {
       const number = dayNumber(day);
-      const [first, to] = inScope(metric.invalidationScope, number, byChain.get(chain) ?? all, last);
+      const [first, to] = inScope(metric.invalidationScope, number, byChain.get(chain) ?? daysWithData, last);
       const [begin, end] = hoursOfDays(first, to);
       if (metric.materialized !== 'hourly' || !hours) return [[begin, end]];
       const changed = hours.map((hour) => number * DAY_HOURS + hour);
       if (metric.invalidationScope === 'day') return changed.map((hour): HourRange => [hour, hour]);
-      // Before the hour, only empty days change, and a day that lost its blocks, because its row is at its first hour.
-      const isEmptied = pallet === ANY_PALLET;
-      return [[first < number || to > number || isEmptied ? begin : Math.min(...changed), end]];
+      // An empty day has its row in its first hour, and a day that lost blocks may be empty now. Otherwise, if no other
+      // day is invalid, rows before the earliest changed hour stay valid.
+      const mayBeEmpty = pallet === ANY_PALLET;
+      return [[first < number || to > number || mayBeEmpty ? begin : Math.min(...changed), end]];
     });
-  // Metrics of this scope read raw blocks, so their own dirty days suffice and are narrower than inherited windows.
+  // A metric of scope `neighbours` reads raw blocks, so its own dirty days suffice; inherited windows would be wider.
   const inherited =
     metric.invalidationScope === 'neighbours'
       ? []
@@ -125,10 +126,10 @@ function invalidRanges(
   const invalid = [...own, ...inherited]
     .map(([a, b]): HourRange => [a, Math.min(b + lookback, end)])
     .filter(([a, b]) => a <= b);
-  return mergeRanges(invalid.map(WIDENED[metric.materialized]), all, validDaysMax);
+  return mergeRanges(invalid.map(WIDENED[metric.materialized]), daysWithData, validDaysMax);
 }
 
-/** Widens a range to whole units of a metric. */
+/** Widens a range to whole windows. */
 const WIDENED: Readonly<Record<WindowSize, (range: HourRange) => HourRange>> = {
   hourly: (range) => range,
   daily: wholeDays,
@@ -143,24 +144,24 @@ function windowsOf(
   input: PlanInput,
 ): PlannedWindow[] {
   const { frozenBefore } = input;
-  const first = frozenBefore && readsAllRows(reads) ? dayNumber(frozenBefore) * DAY_HOURS : 0;
+  const firstOpen = frozenBefore && readsAllRows(reads) ? dayNumber(frozenBefore) * DAY_HOURS : 0;
   const invalid = relays.flatMap((days) =>
     (days.ranges.get(metric.name) ?? [])
-      .filter(([, b]) => b >= first)
-      .map(([a, b]): Invalid => ({ days, range: [Math.max(a, first), b] })),
+      .filter(([, b]) => b >= firstOpen)
+      .map(([a, b]): Invalid => ({ days, range: [Math.max(a, firstOpen), b] })),
   );
   return joinWindows(metric, invalid, input.validDaysMax).flatMap(({ range, invalid: parts }) => {
-    const together = [...new Set(parts.map(({ days }) => days))];
+    const joined = [...new Set(parts.map(({ days }) => days))];
     const window = {
       metric: metric.name,
-      relays: together.map(({ relay }) => relay).sort(),
+      relays: joined.map(({ relay }) => relay).sort(),
       level,
     };
     if (metric.materialized === 'whole') return [{ ...window, ...ALL_TIME }];
-    return split(range, together, daysMaxOf(metric, input)).map(([from, until]) => ({
+    return split(range, joined, daysMaxOf(metric, input)).map(([first, last]) => ({
       ...window,
-      from: formatHour(from),
-      until: formatHour(until + 1),
+      from: formatHour(first),
+      until: formatHour(last + 1),
     }));
   });
 }
@@ -191,20 +192,20 @@ function joinWindows(
     return [...groups.values()].map((group) => ({ range: (group[0] as Invalid).range, invalid: group }));
   }
   const windows: JoinedWindow[] = [];
-  for (const one of invalid.toSorted((x, y) => x.range[0] - y.range[0] || x.range[1] - y.range[1])) {
+  for (const next of invalid.toSorted((x, y) => x.range[0] - y.range[0] || x.range[1] - y.range[1])) {
     const open = ofOneRelay ? undefined : windows.at(-1);
-    const range: HourRange = open ? [open.range[0], Math.max(open.range[1], one.range[1])] : one.range;
-    const parts = [...(open?.invalid ?? []), one];
+    const range: HourRange = open ? [open.range[0], Math.max(open.range[1], next.range[1])] : next.range;
+    const parts = [...(open?.invalid ?? []), next];
     const isJoined = open && parts.reduce((days, part) => days + validDaysOf(part, range), 0) <= validDaysMax;
     if (isJoined) windows.pop();
-    windows.push(isJoined ? { range, invalid: parts } : { range: one.range, invalid: [one] });
+    windows.push(isJoined ? { range, invalid: parts } : { range: next.range, invalid: [next] });
   }
   return windows;
 }
 
 /** Days with data in a range that are outside of the invalid part. */
-const validDaysOf = ({ days: { all }, range: [first, last] }: Invalid, [a, b]: HourRange): number =>
-  countDaysIn([a, first - 1], all) + countDaysIn([last + 1, b], all);
+const validDaysOf = ({ days: { daysWithData }, range: [first, last] }: Invalid, [a, b]: HourRange): number =>
+  countDaysIn([a, first - 1], daysWithData) + countDaysIn([last + 1, b], daysWithData);
 
 /** A fold holds all facts of a window in the memory of this process. */
 const FOLDED_DAYS_MAX = 7;
@@ -229,10 +230,10 @@ function invalidates(
   const isOfPallets = pallet !== '' && pallet !== ANY_PALLET;
   if (isOfPallets) return reads.has(dependencyOn(pallet));
   if (tables.some((table) => reads.has(table))) return true;
-  return pallet === ANY_PALLET && palletsIn(reads).some((one) => !pallets || pallets.includes(one));
+  return pallet === ANY_PALLET && palletsIn(reads).some((name) => !pallets || pallets.includes(name));
 }
 
-/** Tells metrics that read all raw rows, not only those of named pallets. Their rows outlive deleted raw rows. */
+/** True if a metric reads all raw rows, not only those of named pallets. Its rows outlive deleted raw rows. */
 export const readsAllRows = (reads: ReadonlySet<string>): boolean =>
   DELETABLE.some(({ name }) => reads.has(name));
 
@@ -248,11 +249,11 @@ function chainDays({ days, dirtyDays }: PlanInput, relay: string): Map<string, r
   const ofDirty = [...Map.groupBy(dirty, ({ chain }) => chain)].map(
     ([chain, own]) => [`${relay}/${chain}`, own.map(({ day }) => dayNumber(day))] as const,
   );
-  const known = addDays(days, new Map(ofDirty));
+  const daysByChain = addDays(days, new Map(ofDirty));
   return new Map(
-    [...known].flatMap(([key, own]) => {
-      const [of, chain] = key.split('/') as [string, string];
-      return of === relay ? [[chain, own]] : [];
+    [...daysByChain].flatMap(([key, own]) => {
+      const [relayChain, chain] = key.split('/') as [string, string];
+      return relayChain === relay ? [[chain, own]] : [];
     }),
   );
 }
@@ -276,7 +277,7 @@ function inScope(
  * data do not count.
  */
 function split([a, b]: HourRange, relays: readonly RelayDays[], daysMax: number): HourRange[] {
-  const inside = relays.flatMap(({ all }) => daysWithin([a, b], all));
+  const inside = relays.flatMap(({ daysWithData }) => daysWithin([a, b], daysWithData));
   const starts: number[] = [];
   let days = 0;
   for (const [day, own] of [...Map.groupBy(inside, Number)].sort(([x], [y]) => x - y)) {

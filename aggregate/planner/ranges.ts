@@ -30,16 +30,16 @@ export function wholeMonths([a, b]: HourRange): HourRange {
   );
 }
 
-/** Joins ranges with at most `between` days with data between them. */
+/** Joins ranges that are separated by at most `gapDaysMax` days with data. */
 export function mergeRanges(
   ranges: readonly HourRange[],
   days: readonly number[],
-  between: number,
+  gapDaysMax: number,
 ): HourRange[] {
   const merged: [number, number][] = [];
   for (const [a, b] of [...ranges].sort((x, y) => x[0] - y[0] || x[1] - y[1])) {
     const open = merged.at(-1);
-    if (open && countDaysIn([open[1] + 1, a - 1], days) <= between) open[1] = Math.max(open[1], b);
+    if (open && countDaysIn([open[1] + 1, a - 1], days) <= gapDaysMax) open[1] = Math.max(open[1], b);
     else merged.push([a, b]);
   }
   return merged;

@@ -18,10 +18,10 @@ interface Month {
 }
 
 /**
- * Deletes raw rows of the months before a day that no metric reads any more, and returns their number. Rows of pallets
- * whose metrics read their whole history stay, with all rows of their extrinsics, and so does the last day of each
- * chain, which views read. The rows that stay replace the month in one step, so that a repetition after a kill has the
- * same result.
+ * Deletes the raw rows that no metric reads any more, in the months before a day, and returns their number. If metrics
+ * read the whole history of a pallet, the rows of the pallet stay, with all rows of their extrinsics. The last day of
+ * each chain stays too, because views read it. The remaining rows replace a month in one step, so a repetition after a
+ * kill has the same result.
  */
 export async function deleteRawRows(
   store: Store,
@@ -50,11 +50,11 @@ async function monthsBetween(store: Store, from: string, before: string): Promis
 
 /** The condition of the rows that stay. */
 async function keptIn(store: Store, { table, id }: Month, pallets: readonly string[]): Promise<Sql> {
-  const theirs = sql`_partition_id = ${id} AND pallet IN ${pallets}`;
-  const places = sql`SELECT relay_chain, chain, number, extrinsic_index FROM ${extrinsics} WHERE ${theirs}
-    UNION DISTINCT SELECT relay_chain, chain, number, extrinsic_index FROM ${calls} WHERE ${theirs}
+  const ofPallets = sql`_partition_id = ${id} AND pallet IN ${pallets}`;
+  const places = sql`SELECT relay_chain, chain, number, extrinsic_index FROM ${extrinsics} WHERE ${ofPallets}
+    UNION DISTINCT SELECT relay_chain, chain, number, extrinsic_index FROM ${calls} WHERE ${ofPallets}
     UNION DISTINCT SELECT relay_chain, chain, number, assumeNotNull(extrinsic_index) FROM ${events}
-      WHERE ${theirs} AND isNotNull(extrinsic_index)`;
+      WHERE ${ofPallets} AND isNotNull(extrinsic_index)`;
   const index = table === events ? sql`assumeNotNull(extrinsic_index)` : sql`extrinsic_index`;
   const isThere = table === events ? sql`isNotNull(extrinsic_index) AND` : sql``;
   return join(
@@ -86,9 +86,9 @@ async function rewriteMonth(
   ensure: () => Promise<void>,
 ): Promise<number> {
   const piece: Table = { ...table, name: `${table.name}_kept` };
-  const count = async (of: Table) => {
+  const count = async (target: Table) => {
     const [row] = await store.rows<{ rows: number }>(
-      sql`SELECT count() AS rows FROM ${of} WHERE _partition_id = ${id}`,
+      sql`SELECT count() AS rows FROM ${target} WHERE _partition_id = ${id}`,
     );
     return row?.rows ?? 0;
   };
@@ -101,7 +101,7 @@ async function rewriteMonth(
     sql`INSERT INTO ${piece} (${columns}) SELECT ${columns} FROM ${table} FINAL WHERE _partition_id = ${id} AND (${kept})`,
   );
   const [before, after] = [await count(table), await count(piece)];
-  // Another process that took over meanwhile writes the kept rows again. A part of them must not replace the month.
+  // If another process took over, it writes the kept rows again. An incomplete set must not replace the month.
   await ensure();
   await store.run(
     after > 0

@@ -15,9 +15,9 @@ import { readLedger } from '../runner/ledger.ts';
 import { findLowestWatermark } from '../runner/watermarks.ts';
 import { deleteRawRows } from './delete-raw.ts';
 
-/** Longer than any load or computation that began before a stage. */
+/** Time between two stages: longer than any load or computation that began before a stage. */
 const STAGE_MS = 3_600_000;
-/** A failed backfill starts again within this time. */
+/** Days are closed only this long after the last load of old days, because a failed backfill may start again. */
 const QUIET_MS = DAY_MS;
 
 export interface RawRetentionOptions {

@@ -41,7 +41,7 @@ export interface ComputeProgress {
 interface ChangeProgress {
   /** All changes up to this number are visible, and no more will come. */
   readonly visible: bigint;
-  /** No later change has a number up to this one, even if clocks are set back: a number as high is stored. */
+  /** Every later change has a higher number, even if clocks are set back, because the store holds a number this high. */
   readonly passed: bigint;
 }
 
@@ -70,9 +70,9 @@ interface AggregatorOptions {
 
 /**
  * Keeps the metrics up to date in rounds. A round reads the days above the watermarks, plans their windows and computes
- * them, newest first. One round runs at a time over all processes. Meanwhile newly loaded blocks of the last days are
- * computed too; other days wait for the next round. A failing metric stops only the metrics that read it, until its next
- * attempt.
+ * these: inputs of a metric first, then newest first. One round runs at a time over all processes. Meanwhile newly
+ * loaded blocks of the last days are computed too; other days wait for the next round. A failing metric stops only the
+ * metrics that read it, until its next attempt.
  *
  * Windows are jobs of a queue that any process computes. Processes poll for the loads and results of others, and repeat
  * lost requests.
@@ -256,7 +256,7 @@ export class Aggregator {
     return { waiting: waiting.reduce((sum, count) => sum + count, 0), failed: failed.flat() };
   }
 
-  /** Changes with every load and every round, but not before `version` does. */
+  /** Changes with every load and round, but not before `version` does; also every two seconds, see `DataSignal`. */
   get dataToken(): string {
     return this.#dataSignal.token;
   }
@@ -274,9 +274,9 @@ export class Aggregator {
   }
 
   async changeProgress(): Promise<ChangeProgress> {
-    const told = this.#metrics.filter(supportsChanges).map(({ name }) => name);
+    const names = this.#metrics.filter(supportsChanges).map(({ name }) => name);
     const stored = await readNewestNumber(this.#runtime.store);
-    const visible = await this.#claims.visibleUpTo(await this.#options.numbers.take(1), told);
+    const visible = await this.#claims.visibleUpTo(await this.#options.numbers.take(1), names);
     return { visible, passed: lowestOf([stored], visible) };
   }
 

@@ -10,7 +10,7 @@ export interface ChainAsOf {
   readonly chain: string;
   /** Milliseconds since the epoch, for metrics that are not in `lagging`. */
   readonly as_of: number;
-  /** As `as_of`, for failed metrics and those that read them; null if they may hold no block. */
+  /** The same time for each failed metric and each metric that reads one; null if its rows may hold no block. */
   readonly lagging: ReadonlyMap<string, number | null>;
 }
 

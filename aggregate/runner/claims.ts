@@ -21,8 +21,8 @@ interface ClaimsOptions {
 
 /**
  * The windows that any process is computing. Overlapping windows of a metric are computed one after the other; otherwise
- * the one with older facts could get the higher version. Rows do not become visible in the order of their versions, so
- * `visibleUpTo` tells readers of changes which versions may still come.
+ * the window with older facts could get the higher version. Rows do not become visible in the order of their versions,
+ * so readers of changes ask `visibleUpTo` for the version up to which all rows are visible.
  */
 export class Claims {
   readonly #options: ClaimsOptions;
@@ -34,8 +34,8 @@ export class Claims {
   }
 
   /**
-   * Computes a window under a claim; `compute` must take its versions while it runs. Repeats it if the claim was lost,
-   * because another process may have computed the window meanwhile. `writesEqualRows` is true if an overlapping
+   * Computes a window under a claim; `compute` must take its versions while it runs. Repeats the computation if the claim
+   * was lost, because another process may have computed the window meanwhile. `writesEqualRows` is true if an overlapping
    * computation did not end: its rows may still arrive, under a lower version.
    */
   async run<T>(window: PlannedWindow, compute: (writesEqualRows: boolean) => Promise<T>): Promise<T> {
@@ -66,7 +66,7 @@ export class Claims {
     return compute(writesEqualRows);
   }
 
-  /** Forgets unfinished computations that this window covers. Rows of others may still differ from its rows. */
+  /** Removes the records of unfinished computations that this window covers. Rows of other ones may still arrive. */
   async #end(window: PlannedWindow, member: string): Promise<void> {
     const { keyValue } = this.#options;
     const group = unfinishedKey(window.metric);

@@ -49,8 +49,8 @@ interface RefoldOptions {
 }
 
 /**
- * Computes the entities of a metric that changed since its last computation, and replaces all rows of each. Returns
- * `isChanged`, and the version `since` which it looked for changes. Progress is stored last, so an interrupted
+ * Computes the entities of a metric that changed since its last computation, and replaces all rows of each. The result
+ * `since` is the version above which this call looked for changes. Progress is stored last, so an interrupted
  * computation is repeated. Pass the previous `since` if another process may have computed the window meanwhile.
  */
 export async function computeChangedEntities(
@@ -63,8 +63,8 @@ export async function computeChangedEntities(
   writing: { readonly version: bigint; readonly writesEqualRows: boolean },
 ): Promise<{ readonly isChanged: boolean; readonly since: bigint }> {
   const relay_chain = relayOf(window);
-  const { upTo: known, registry } = await readProgress(store, metric.name, relay_chain);
-  const after = lowestOf(since === undefined ? [] : [since], known);
+  const { upTo: progressUpTo, registry } = await readProgress(store, metric.name, relay_chain);
+  const after = lowestOf(since === undefined ? [] : [since], progressUpTo);
   const upTo = await claims.visibleUpTo(writing.version, [...dependencies(metric)].filter(isWritten));
   const pieces = await readChanged(store, metric, relay_chain, after);
   for (const entities of pieces) await writeRows(store, { metric, window, entities }, writing);
@@ -112,20 +112,20 @@ async function readChanged(
 ): Promise<EntityId[][]> {
   const { table } = metric;
   const { changed, sizes, column } = metric.entities;
-  const named = changed(relayChain, after);
-  // From 0, includes stored entities that no row names any more, so that their rows are deleted.
+  const fromRows = changed(relayChain, after);
+  // From version 0, includes stored entities that no row names any more, so that their rows are deleted.
   const stored = sql`SELECT ${ident(column)} AS entity FROM ${table} WHERE relay_chain = ${relayChain}`;
-  const all = after > 0n ? named : sql`${named} UNION DISTINCT ${stored}`;
+  const all = after > 0n ? fromRows : sql`${fromRows} UNION DISTINCT ${stored}`;
   const rows = await store.rows<{ entity: EntityId }>(sql`SELECT entity FROM (${all}) ORDER BY entity`);
   const pieces: EntityId[][] = [];
-  for (const some of chunkForIn(rows.map(({ entity }) => entity))) {
+  for (const chunk of chunkForIn(rows.map(({ entity }) => entity))) {
     // A single entity is one piece of any size.
-    const counted =
-      sizes && some.length > 1
-        ? await store.rows<{ entity: EntityId; facts: number }>(sizes(relayChain, some))
+    const sizesOfChunk =
+      sizes && chunk.length > 1
+        ? await store.rows<{ entity: EntityId; facts: number }>(sizes(relayChain, chunk))
         : [];
-    const facts = new Map(counted.map((row) => [row.entity, row.facts]));
-    pieces.push(...chunkBySize(some, PIECE_FACTS_MAX, (entity) => (facts.get(entity) ?? 0) + ENTITY_FACTS));
+    const facts = new Map(sizesOfChunk.map((row) => [row.entity, row.facts]));
+    pieces.push(...chunkBySize(chunk, PIECE_FACTS_MAX, (entity) => (facts.get(entity) ?? 0) + ENTITY_FACTS));
   }
   return pieces;
 }

@@ -24,7 +24,7 @@ interface Computation {
   readonly metric: MaterializedMetric;
   readonly window: PlannedWindow;
   readonly writesEqualRows: boolean;
-  /** Shared by the attempts of a claim. `since`: the version after which the first one looked for changed entities. */
+  /** Shared by the attempts of a claim. `since`: the version above which the first looked for changes. */
   readonly attempt: { since?: bigint };
 }
 
@@ -65,8 +65,8 @@ export class WindowComputer {
     );
   }
 
-  async #observed(of: Omit<Computation, 'metric'>): Promise<LedgerEntry | null> {
-    const { window } = of;
+  async #observed(task: Omit<Computation, 'metric'>): Promise<LedgerEntry | null> {
+    const { window } = task;
     const { runnerMetrics, runtime } = this.#options;
     const metric = this.#metrics.get(window.metric);
     if (!metric)
@@ -77,7 +77,7 @@ export class WindowComputer {
     const end = runnerMetrics.windowSeconds.startTimer();
     const started = runtime.clock.now();
     try {
-      const version = await this.#computeFitting({ ...of, metric });
+      const version = await this.#computeFitting({ ...task, metric });
       if (version === null) return null;
       const milliseconds = Math.max(0, runtime.clock.now() - started);
       const computed_at = new Date(started + milliseconds).toISOString();
@@ -158,7 +158,7 @@ function failureOf(
   { relays, from, until }: Window,
   error: unknown,
 ): ProductError {
-  const known = error instanceof ProductError ? error : undefined;
+  const cause = error instanceof ProductError ? error : undefined;
   const text = `${metric.name} of ${relays.join(', ')}, ${from} to ${until}: ${reasonOf(error)}`;
-  return new ProductError(known?.code ?? 'store_failed', text, known?.detail);
+  return new ProductError(cause?.code ?? 'store_failed', text, cause?.detail);
 }

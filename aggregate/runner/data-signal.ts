@@ -4,10 +4,10 @@ import type { KeyValue } from '../../infra/ports.ts';
 const KEY = 'changes';
 /** Time to live of the key; each change renews it. */
 const KEY_MS = 3_600_000;
-/** A process assumes a missed change after this time, because a key-value store may evict keys. */
+/** The token changes at this interval even without a signal, because a key-value store may evict the key. */
 const ASSUMED_MS = 2000;
 
-/** A token that changes when any process has loaded or computed data. */
+/** A token that changes when any process has loaded or computed data, and at least every `ASSUMED_MS`. */
 export class DataSignal {
   readonly #keyValue: KeyValue;
   #own = 0;

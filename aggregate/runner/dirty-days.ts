@@ -22,7 +22,10 @@ export const STREAM_TABLES: StreamTables = {
   [UNTIMED]: [UNTIMED],
 };
 
-/** The values of `pallet` of dirty days that invalidate any of these metrics. */
+/**
+ * The values of `pallet` of dirty days that invalidate any of these metrics. The value is empty for the blocks, snapshots
+ * and prices themselves, and `ANY_PALLET` if a block was replaced.
+ */
 export function palletsOf(metrics: readonly MaterializedMetric[]): string[] {
   return ['', ANY_PALLET, ...new Set(metrics.flatMap((metric) => palletsIn(dependencies(metric))))];
 }
@@ -33,12 +36,12 @@ export interface NumberedDirtyDay extends DirtyDay {
 }
 
 interface DirtyScope {
-  /** Only changes by loads above it. */
+  /** Only changes by loads above this number. */
   readonly after: bigint;
   readonly pallets: readonly string[];
-  /** Only days from then on. */
+  /** Only this day and later days. */
   readonly from?: string;
-  /** Only earlier days. */
+  /** Only days before this one. */
   readonly before?: string;
 }
 
@@ -58,8 +61,8 @@ export async function readDirty(store: Store, scope: DirtyScope): Promise<readon
 }
 
 /**
- * Adds to each day that lost blocks the pallets that it ever had; no other pallet can have lost facts. A load records
- * the pallets of its blocks by day, and these records stay when the blocks are replaced.
+ * If a day lost blocks, sets its `pallets` to all pallets that its blocks ever had, because no other pallet can have lost
+ * facts. A load records the pallets of its blocks by day, and the records stay when the blocks are replaced.
  */
 async function withPallets(
   store: Store,

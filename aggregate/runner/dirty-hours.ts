@@ -5,7 +5,7 @@ import type { NumberedDirtyDay } from './dirty-days.ts';
 
 /** The changed hours of a chain and day, each with the number of the last load that changed it. */
 export interface NumberedDirtyHours {
-  /** `*` for hours that lost blocks. */
+  /** Empty for hours with added blocks, `*` for hours that lost blocks. */
   readonly pallet: string;
   readonly relay_chain: string;
   readonly chain: string;
@@ -13,7 +13,7 @@ export interface NumberedDirtyHours {
   readonly hours: readonly (readonly [hour: number, sequence: string])[];
 }
 
-/** Computes at most this many days by hours. Many whole days take few statements, their hours would take many. */
+/** At most this many days are computed by hours. More days are computed whole, which takes fewer statements. */
 const DAYS_MAX = 3;
 
 /** The hours of these days that loads above `after` changed; empty if there are many days. */
@@ -34,8 +34,8 @@ export async function readDirtyHours(
 }
 
 /**
- * Adds the changed hours to each day. A load records hours together with days. A day that is newer than its hours comes
- * from a rebuild, or from a load that wrote only a part, and stays a whole day.
+ * Adds the changed hours to each day. A load records hours together with days. If a day is newer than its hours, a load
+ * ended after it had recorded only the day, so the whole day is computed.
  */
 export function addHours(
   days: readonly NumberedDirtyDay[],
@@ -66,5 +66,5 @@ const daysOf = (days: readonly NumberedDirtyDay[]): string[] => [
   ...new Set(days.filter(({ stream }) => stream === 'blocks').map(({ day }) => day)),
 ];
 
-const keyOf = (of: Omit<NumberedDirtyHours, 'hours'>) =>
-  `${of.pallet} ${of.relay_chain}/${of.chain}/${of.day}`;
+const keyOf = (row: Omit<NumberedDirtyHours, 'hours'>) =>
+  `${row.pallet} ${row.relay_chain}/${row.chain}/${row.day}`;

@@ -33,7 +33,7 @@ export class FailureRecords {
     this.#reads = reads;
   }
 
-  /** Stores the failed metrics of a round. `failures`: those before the round. `loaded`: it had all loads up to this number. */
+  /** Stores the failed metrics of a round. `failures` existed before the round, which had all loads up to `loaded`. */
   async record(
     { loaded, failures }: { readonly loaded: bigint; readonly failures: readonly FailedMetric[] },
     failed: ReadonlyMap<string, WindowFailure & FailureTexts>,
@@ -42,8 +42,8 @@ export class FailureRecords {
     const { runtime, numbers, attempts, logger } = this.#options;
     const now = runtime.clock.now();
     const records = [...failed].map(([metric, { detail: _detail, ...failure }]) => {
-      const known = failures.find((one) => one.metric === metric);
-      return nextFailure(known, { metric, ...failure }, now, attempts);
+      const previous = failures.find((one) => one.metric === metric);
+      return nextFailure(previous, { metric, ...failure }, now, attempts);
     });
     const before = stalledMetrics(failures, this.#reads);
     const lagging = [...withDependents(failed.keys(), this.#reads)].filter((name) => !before.has(name));
@@ -61,7 +61,7 @@ export class FailureRecords {
     return records;
   }
 
-  /** Removes the failures of metrics that recovered; returns the failures that are neither over nor recorded again. */
+  /** Removes the failures of metrics that recovered. Returns the other failures, without those that are recorded again. */
   async end(
     failures: readonly FailedMetric[],
     done: readonly MaterializedMetric[],

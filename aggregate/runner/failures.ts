@@ -87,18 +87,18 @@ const WAIT_MS = 1000;
 
 /** The failure after one more attempt. The wait doubles; half of it is random, so that retries spread out. */
 export function nextFailure(
-  known: FailedMetric | undefined,
+  previous: FailedMetric | undefined,
   failed: WindowFailure & Pick<FailedMetric, 'metric'>,
   now: number,
   { attemptsMax, waitMsMax }: MetricAttempts,
   random: () => number = Math.random,
 ): FailedMetric {
-  const attempts = (known?.attempts ?? 0) + 1;
+  const attempts = (previous?.attempts ?? 0) + 1;
   const limit = Math.min(waitMsMax, WAIT_MS * 2 ** Math.min(attempts - 1, 30));
   const wait = Math.round(limit * (0.5 + random() / 2));
   return {
     ...failed,
-    failed_since: known?.failed_since ?? new Date(now).toISOString(),
+    failed_since: previous?.failed_since ?? new Date(now).toISOString(),
     tried_at: new Date(now).toISOString(),
     attempts,
     next_attempt_at: attempts >= attemptsMax ? null : new Date(now + wait).toISOString(),
@@ -143,8 +143,8 @@ export const failuresBehind = (
 ): FailedMetric[] => failures.filter((failure) => withDependents([failure.metric], reads).has(metric));
 
 /**
- * The time of the next retry of any failed metric, in milliseconds since the epoch. A metric waits for those that it
- * reads. Null if all retries are exhausted.
+ * The earliest time at which a failed metric is retried, in milliseconds since the epoch. A metric waits for the metrics
+ * that it reads. Null if all retries are exhausted.
  */
 export function nextAttemptAt(failures: readonly FailedMetric[], reads: ReadsByMetric): number | null {
   const attempts = failures.map(({ metric }) => {

@@ -14,7 +14,7 @@ export const foldedColumns = (metric: MaterializedMetric): string[] => [
 
 export interface FoldInput {
   readonly relay: string;
-  /** The version of tombstones; rows have the next one. */
+  /** The version of tombstones; rows have the next version. */
   readonly version: string;
   /** One JSON document per line. */
   readonly facts: Uint8Array;
@@ -39,15 +39,15 @@ function* changedRows(
   { fold }: MaterializedMetric,
   { relay, version, facts, stored, writesEqualRows }: FoldInput,
 ): Generator<FoldedRow> {
-  const gone = new Map<unknown, FoldedRow>();
-  for (const row of parseLines<FoldedRow>(stored)) gone.set(row[DIGEST], row);
+  const obsolete = new Map<unknown, FoldedRow>();
+  for (const row of parseLines<FoldedRow>(stored)) obsolete.set(row[DIGEST], row);
   const newVersion = String(BigInt(version) + 1n);
   for (const row of fold?.([...parseLines<never>(facts)], { relay_chain: relay }) ?? []) {
     const digest = digestOf(row);
-    const isStored = gone.delete(digest);
+    const isStored = obsolete.delete(digest);
     if (!isStored || writesEqualRows) yield { ...row, [DIGEST]: digest, version: newVersion, is_deleted: 0 };
   }
-  for (const row of gone.values()) yield { ...row, version, is_deleted: 1 };
+  for (const row of obsolete.values()) yield { ...row, version, is_deleted: 1 };
 }
 
 /** A number of 64 bits as text. */

@@ -8,8 +8,8 @@ import type { FoldReply, FoldTask } from './fold-worker.ts';
 export const INLINE_FOLD_BYTES_MAX = 1024 * 1024;
 
 /**
- * Rows of a fold as JSON lines, some thousands at a time. Few facts are folded in this thread, many in a worker thread,
- * which makes a piece after the previous one was read.
+ * Rows of a fold as JSON lines, some thousands at a time. Few facts are folded in this thread, many in a worker thread.
+ * The worker makes a piece after the caller has read the previous piece.
  */
 export function foldInPieces(
   metric: MaterializedMetric,

@@ -33,7 +33,7 @@ export const watermarks = table({
   orderBy: ['metric'],
 });
 
-/** Written after the rows, so it holds for them even while newer loads are pending. */
+/** Written after the rows of the metrics, so the rows hold these blocks even while newer loads are pending. */
 export const computedChains = table({
   name: 'computed_chains',
   doc: 'Per chain, the newest block of the loads up to which every metric was computed.',
@@ -56,7 +56,7 @@ export const laggingChains = table({
   orderBy: ['metric', 'relay_chain', 'chain'],
 });
 
-/** Lists emptied metrics as changes, including slices that have no rows after the recomputation. */
+/** Reports emptied metrics as changes, including slices that have no rows after the recomputation. */
 export const emptiedMetrics = table({
   name: 'emptied_metrics',
   doc: 'Per metric and relay chain, the version at which all rows were deleted because the definition changed.',
@@ -65,6 +65,7 @@ export const emptiedMetrics = table({
   orderBy: ['metric', 'relay_chain'],
 });
 
+/** The watermarks and failures, from which a round derives what to compute. */
 interface Ledger {
   readonly marks: Watermarks;
   readonly failures: readonly FailedMetric[];

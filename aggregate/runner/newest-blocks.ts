@@ -12,7 +12,7 @@ export interface ComputedChain {
 }
 
 interface NewestOptions {
-  /** True: only chains whose newest day is one of the last days. False: only the others. */
+  /** True: only chains whose newest day is one of the last days. False: only the other chains. */
   readonly isOfLastDays: boolean;
   readonly lastDaysFrom: string;
   /** All loads up to this number have ended. */
@@ -20,7 +20,7 @@ interface NewestOptions {
   /** The days that the round computes. */
   readonly days: readonly NumberedDirtyDay[];
   /** All days with blocks. */
-  readonly known: DaysWithBlocks;
+  readonly daysWithBlocks: DaysWithBlocks;
   /** The first hour or day that the round computes. */
   readonly from: string | undefined;
 }
@@ -31,12 +31,12 @@ interface NewestOptions {
  */
 export async function readNewestBlocks(
   store: Store,
-  { isOfLastDays, lastDaysFrom, loaded, days, known, from = ALL_TIME.until }: NewestOptions,
+  { isOfLastDays, lastDaysFrom, loaded, days, daysWithBlocks, from = ALL_TIME.until }: NewestOptions,
 ): Promise<readonly ComputedChain[]> {
   const dirty = new Set(days.flatMap(({ stream, relay_chain }) => (stream === 'blocks' ? relay_chain : [])));
   const isOfThese = (day: number) => day >= dayNumber(lastDaysFrom) === isOfLastDays;
-  // After an old day there may be years of blocks, nearly all of chains that are still running.
-  const chains = [...known].flatMap(([key, own]) => {
+  // Years of blocks may follow an old day, nearly all of chains whose newest day is one of the last days.
+  const chains = [...daysWithBlocks].flatMap(([key, own]) => {
     const [relay = '', chain = ''] = key.split('/');
     return dirty.has(relay) && isOfThese(own.at(-1) ?? 0) ? [[relay, chain] as const] : [];
   });
@@ -45,6 +45,7 @@ export async function readNewestBlocks(
   const window = { ...ALL_TIME, relays, from: isOfLastDays && from < lastDaysFrom ? lastDaysFrom : from };
   // A list of the heights of years would take gigabytes.
   const found = isOfLastDays ? canonicalBlocks(window) : canonicalBlocks(window, '*', raw('1'));
+  // Likewise, only the last days look up later loads that have ended: for old days this would read years of blocks.
   const newest = await store.rows<ComputedChain>(
     sql`SELECT relay_chain, chain, max(assumeNotNull(time)) AS as_of
       FROM ${found} WHERE ${hasEndedLoad(window, { upTo: loaded.toString(), areNoted: isOfLastDays })}
@@ -55,7 +56,7 @@ export async function readNewestBlocks(
   return newest.filter((found) => isOfThese(dayNumber(found.as_of.slice(0, 10))) && isDirty(found));
 }
 
-/** Tells blocks in days and hours that the round computes. Others were loaded after its plan. */
+/** Returns a test for blocks in days and hours that the round computes. Other blocks were loaded after its plan. */
 function dirtyTimesOf(days: readonly NumberedDirtyDay[]): (block: ComputedChain) => boolean {
   const keyOf = (relay: string, chain: string, time: string) => `${relay}/${chain}/${time}`;
   const times = new Set(

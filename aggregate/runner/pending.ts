@@ -103,7 +103,7 @@ interface DirtyInput {
 }
 
 /**
- * The windows of the active metrics for the days that each one lacks. Metrics with the same watermark share a plan. A
+ * The windows of the active metrics for the days that each of them lacks. Metrics with the same watermark share a plan. A
  * metric that is new in this store gets its whole history.
  */
 export function planPending(

@@ -27,7 +27,7 @@ interface RoundRequestsOptions {
   readonly rounds: Rounds;
   readonly leaseMs: number;
   readonly attempts: MetricAttempts;
-  /** Longest wait while loads follow one another; each would make the next round recompute the same days. */
+  /** Longest wait while loads follow one another; each load would make the next round recompute the same days. */
   readonly roundWaitMsMax: number;
   /** True while a bulk load runs; only the last days are computed then. */
   readonly isPaused: () => boolean;
@@ -89,7 +89,7 @@ export class RoundRequests {
   async #run(cause: Traceparent | undefined): Promise<void> {
     const { onEnded, runnerMetrics } = this.#options;
     try {
-      await this.#runAfter(cause);
+      await this.#runWhenLoadsPause(cause);
     } catch (error) {
       if (!this.#isStopped) runnerMetrics.failedRounds.inc();
       throw error;
@@ -98,8 +98,8 @@ export class RoundRequests {
     }
   }
 
-  /** Runs a round; of the last days only while loads follow one another. */
-  async #runAfter(cause: Traceparent | undefined): Promise<void> {
+  /** Runs a round when loads pause. While loads follow one another, computes only the last days. */
+  async #runWhenLoadsPause(cause: Traceparent | undefined): Promise<void> {
     const { rounds, isPaused, isAwaited, roundWaitMsMax, runtime } = this.#options;
     const waitsUntil = performance.now() + roundWaitMsMax;
     for (let loadedAt = Number.NEGATIVE_INFINITY; ; await pause(QUIET_MS)) {
@@ -119,7 +119,7 @@ export class RoundRequests {
     }
   }
 
-  /** Never lowers the number: another process may have published a later one after this one lost the lock. */
+  /** Never lowers the number: another process may have published a higher one after this process lost the lock. */
   async #publish(computedUpTo: bigint): Promise<void> {
     if (computedUpTo > (await this.computedUpTo()))
       await this.#options.runtime.keyValue.set(COMPUTED_UP_TO, computedUpTo.toString());
@@ -130,7 +130,7 @@ export class RoundRequests {
     clearTimeout(this.#nextAttempt);
     if (atMs === null || this.#isStopped) return;
     const { runtime, attempts } = this.#options;
-    // A clock that was set back must not delay it further.
+    // A clock that was set back must not delay the retry further.
     const waitMs = Math.min(atMs - runtime.clock.now(), attempts.waitMsMax);
     // If this request fails, the sweep repeats it.
     const request = () => this.request().catch(ignore('rounds.request'));

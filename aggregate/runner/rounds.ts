@@ -72,7 +72,7 @@ export class Rounds {
   readonly #options: RoundsOptions;
   readonly #reads: ReadsByMetric;
   readonly #failures: FailureRecords;
-  /** State of the last `computeLastDays`: all loads up to `upTo`, and the days that were dirty above it. */
+  /** The last call of `computeLastDays` had all loads up to `upTo`, and found the days in `dirty`. */
   #lastDays: { readonly upTo: bigint; readonly token: string; readonly dirty: string } = {
     upTo: 0n,
     token: '',
@@ -104,10 +104,10 @@ export class Rounds {
     if (!(await lease.isHeld())) throw new Error(LOCK_LOST);
     // The order matters: after a kill at any point, no response claims blocks that its rows lack.
     const recorded = await this.#failures.record(state, failures);
-    const without = withDependents(failures.keys(), this.#reads);
-    const done = active.filter(({ name }) => !without.has(name));
-    // Before the watermarks move, because callers that wait for them then read the failures.
-    const left = [...(await this.#failures.end(state.failures, done, recorded)), ...recorded];
+    const excluded = withDependents(failures.keys(), this.#reads);
+    const done = active.filter(({ name }) => !excluded.has(name));
+    // Before the watermarks move, because callers that wait for a watermark then read the failures.
+    const remaining = [...(await this.#failures.end(state.failures, done, recorded)), ...recorded];
     if (days.length > 0) {
       await this.#noteNewest(state, newest);
       const sequence = loaded.toString();
@@ -116,7 +116,7 @@ export class Rounds {
         done.map(({ name }) => ({ metric: name, sequence })),
       );
     }
-    return { computedUpTo: loaded, nextAttemptAt: nextAttemptAt(left, this.#reads) };
+    return { computedUpTo: loaded, nextAttemptAt: nextAttemptAt(remaining, this.#reads) };
   }
 
   /**
@@ -139,7 +139,7 @@ export class Rounds {
 
   async #computeLastDays(): Promise<void> {
     const state = await this.#options.state.read(this.#lastDays.upTo);
-    // While a load runs, days of later loads stay dirty.
+    // `loaded` stays below a running load, so days of later loads stay dirty. Computes them only if they changed.
     const dirty = state.days
       .map((day) => JSON.stringify(day))
       .sort()
@@ -168,7 +168,7 @@ export class Rounds {
     const calendar = await readCalendar(store, blockDays, lowestWatermark);
     const daysWithHours = addHours(days, hours, () => true);
     const from = earliestStart(daysWithHours);
-    const chains = { ...state, days: daysWithHours, known: calendar.days, from };
+    const chains = { ...state, days: daysWithHours, daysWithBlocks: calendar.days, from };
     const newest = [
       ...(await readNewestBlocks(store, { ...chains, isOfLastDays: true })),
       ...(hasOlderDays(state) ? await readNewestBlocks(store, { ...chains, isOfLastDays: false }) : []),
@@ -177,7 +177,7 @@ export class Rounds {
     endPlanning();
     runnerMetrics.plannedWindows.inc(windows.length);
     const { computed, failures } = await compute(windows, this.#queueOf(state));
-    // If every window failed, the cause is not a metric, unless one of these failed before.
+    // If every window failed, the cause is not a metric, unless one of these metrics failed before.
     const [first] = failures.values();
     const areNew = !state.failures.some(({ metric }) => failures.has(metric));
     if (first && failures.size > 1 && computed === 0 && areNew) throw new Error(first.reason);

@@ -15,7 +15,8 @@ export async function publishVersion(keyValue: KeyValue, metric: string, version
 
 /**
  * The latest version of each metric, as this process knows it: the version of the window that was computed last. It need
- * not be the highest, because windows of a metric run in parallel.
+ * not be the highest, because windows of a metric run in parallel. After a kill, stored rows may be newer until the next
+ * round computes their window again.
  */
 export class MetricVersions {
   readonly #runtime: Runtime;

@@ -14,7 +14,7 @@ interface WindowQueueOptions {
   readonly runtime: Runtime;
   readonly metrics: readonly MaterializedMetric[];
   readonly computer: WindowComputer;
-  /** Windows that this process computes at the same time; the store uses every core for each. */
+  /** Windows of each queue that this process computes at the same time. */
   readonly concurrency: number;
   readonly onComputed: (metric: string, version: string) => void;
 }
@@ -48,7 +48,7 @@ const LEDGER_MS = 1000;
 
 interface QueuedWindow {
   readonly window: PlannedWindow;
-  /** The round that waits for it. */
+  /** The round that waits for the window. */
   readonly run: string;
   /** The trace of the round, if any. */
   readonly traceparent?: Traceparent;
@@ -99,11 +99,11 @@ export class WindowQueue {
   /** Resolves when all windows are computed, except those of failed metrics and of metrics that read them. */
   async run(
     windows: readonly PlannedWindow[],
-    { queue: place, onDone, isStopped, meanwhile }: ComputeOptions,
+    { queue: queueKey, onDone, isStopped, meanwhile }: ComputeOptions,
   ): Promise<ComputedRound> {
     const { runtime, metrics } = this.#options;
     const { queue } = runtime;
-    const name = QUEUES[place];
+    const name = QUEUES[queueKey];
     const run = randomUUID();
     const traceparent = activeTraceparent();
     const traced = traceparent === undefined ? {} : { traceparent };

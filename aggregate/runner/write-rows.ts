@@ -25,7 +25,7 @@ interface Replaced {
 }
 
 interface Writing {
-  /** The first of `VERSIONS` numbers, taken before the window is read, so that a higher version never has older facts. */
+  /** The first of `VERSIONS_PER_WINDOW` numbers. Taken before the window is read: a higher version has no older facts. */
   readonly version: bigint;
   /** Set if rows of an unfinished computation may still arrive under a lower version; they must not win. */
   readonly writesEqualRows: boolean;

@@ -70,9 +70,9 @@ const scans = new WeakMap<Pick<Store, 'rows'>, { mutex: Mutex; last: Scan | null
 export function readHeights(store: Pick<Store, 'rows'>): Promise<readonly ChainHeights[]> {
   const scan = scans.get(store) ?? { mutex: new Mutex(), last: null };
   scans.set(store, scan);
-  const asked = performance.now();
+  const requestedAt = performance.now();
   return scan.mutex.run(async () => {
-    if (scan.last && scan.last.began >= asked) return scan.last.heights;
+    if (scan.last && scan.last.began >= requestedAt) return scan.last.heights;
     scan.last = await rescan(store, scan.last, performance.now());
     return scan.last.heights;
   });
@@ -136,7 +136,7 @@ function scan(store: Pick<Store, 'rows'>, partition: Sql, where: Sql): Promise<S
           PARTITION BY partition, relay_chain, chain ORDER BY number ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS previous
       FROM ${blocks} FINAL WHERE ${where}
     ) GROUP BY partition, relay_chain, chain ORDER BY relay_chain, chain, partition`;
-  // As text without its tables, so that the store does not answer from a cache older than the parts that were read here.
+  // Without its tables, the store cannot answer the statement from a cache that is older than the parts read above.
   return store.rows<ScannedRow>(raw(statement.text));
 }
 

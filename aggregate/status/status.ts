@@ -62,7 +62,7 @@ export interface SystemStatus {
     version: string;
     computed_at: string | null;
     windows: number;
-    /** The earliest day of loaded data that its rows lack, and the reason; null if they lack nothing. */
+    /** The earliest day of loaded data that the rows lack, and the reason; null if the rows are complete. */
     pending_from: string | null;
     pending_reason: PendingReason | null;
     /** Its own failure, and failures of metrics that it reads. */

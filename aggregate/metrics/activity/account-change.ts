@@ -14,16 +14,17 @@ const chainAndEcosystem = sql`arrayJoin(if(relay_chain = 'solo', [toString(chain
 
 /** Earlier rows to look up for the accounts of a window. */
 interface AccountLookup {
-  /** Selects the accounts of the window by their roles. */
+  /** The condition that an hour of an account has a wanted role. */
   readonly isWanted: Sql;
-  /** Selects the parts that hold these rows. */
+  /** The condition that limits the lookup to the partitions with these rows. */
   readonly parts: Sql;
   /** Columns to read besides account, chain and hour. */
   readonly facts: readonly string[];
 }
 
 /**
- * The rows up to the end of a window of the accounts that it selects; other accounts cannot have a first role in it.
+ * Selects the history, up to the end of a window, of accounts that have a wanted role in the window. Only these accounts
+ * can have a wanted role for the first time in the window.
  *
  * A window of hours has few accounts. FINAL would read all columns of every granule that may hold one of them, so this
  * picks the newest versions itself. For windows of years that would take too much memory.
@@ -35,12 +36,12 @@ const historyOf = (window: Window, { isWanted, parts, facts }: AccountLookup): S
   const columns = raw(['relay_chain', 'chain', 'account', 'hour', ...facts].join(', '));
   if (!hasHours(window))
     return sql`(SELECT ${columns} FROM ${accountHistory.table} FINAL WHERE ${ofAccounts})`;
-  const known = raw(facts.map((name) => `known.${name}`).join(', '));
+  const qualified = raw(facts.map((name) => `known.${name}`).join(', '));
   const names = raw(facts.map((name, index) => `newest.${index + 2} AS ${name}`).join(', '));
   return sql`
   (SELECT relay_chain, chain, account, hour, ${names}
   FROM (
-    SELECT relay_chain, chain, account, hour, argMax((known.is_deleted, ${known}), known.version) AS newest
+    SELECT relay_chain, chain, account, hour, argMax((known.is_deleted, ${qualified}), known.version) AS newest
     FROM ${accountHistory.table} AS known WHERE ${ofAccounts}
     GROUP BY relay_chain, chain, account, hour)
   WHERE newest.1 = 0)`;
@@ -53,7 +54,7 @@ const firstHours = (window: Window): Sql => sql`
   FROM ${historyOf(window, { isWanted: hasMonthlyRole, parts: sql`is_life = 0 AND hour >= ${startOfMonth(window)}`, facts: ['roles'] })}
   GROUP BY relay_chain, home, account, month`;
 
-/** By hour, 1 if the account came into existence, -1 if it was removed, else 0; its last event up to then decides. */
+/** By hour, the change in existence: 1, 0 or -1. The last creation or removal decides whether the account exists. */
 const existenceChanges = (window: Window): Sql => sql`
   SELECT relay_chain, chain, account, hour,
     toInt64(argMax(${hasRole(ROLE.endsAlive)}, (life_block, life_event)) OVER up_to)
@@ -73,7 +74,7 @@ const existenceChangesWithEcosystem = (window: Window): Sql => sql`
         ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS alive
     FROM (${existenceChanges(window)}) GROUP BY relay_chain, account, hour)`;
 
-/** The sum over the hours of a month is the number of distinct accounts of the month. No endpoint serves it. */
+/** The sum over the hours of a month is the number of distinct accounts of the month. No endpoint serves this metric. */
 export const accountChange = metric({
   record: 'AccountChange',
   title: 'New accounts by hour',

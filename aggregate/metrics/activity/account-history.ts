@@ -4,7 +4,7 @@ import { count, name, timestamp } from '../../columns.ts';
 import { type MaterializedMetric, metric } from '../../metric.ts';
 import { accountHour, hasRole, ROLE } from './account-hour.ts';
 
-const ofItsHours = (window: Window) =>
+const isInWindow = (window: Window) =>
   sql`${ofRelays(window)} AND hour >= ${window.from} AND hour < ${window.until}`;
 
 /** Roles that count once a month, and roles that decide whether an account exists. */
@@ -30,7 +30,7 @@ const history = metric({
     SELECT relay_chain, chain, hour, roles, account, life_block, life_event,
       arrayJoin(arrayFilter(life -> if(life = 1, ${hasExistenceRole}, ${hasMonthlyRole}), [0, 1])) AS is_life
     FROM ${accountHour.table} FINAL
-    WHERE ${ofItsHours(window)} AND (${hasMonthlyRole} OR ${hasExistenceRole})`,
+    WHERE ${isInWindow(window)} AND (${hasMonthlyRole} OR ${hasExistenceRole})`,
   endpoints: [],
 });
 
@@ -41,8 +41,8 @@ const history = metric({
 export const accountHistory: MaterializedMetric = {
   ...history,
   // The table is sorted by account. Reads tombstones too, for accounts that no block of these hours holds any more.
-  storedRows: (window) => sql`${ofItsHours(window)} AND (relay_chain, account, chain) IN (
-    SELECT relay_chain, account, chain FROM ${accountHour.table} WHERE ${ofItsHours(window)})`,
+  storedRows: (window) => sql`${isInWindow(window)} AND (relay_chain, account, chain) IN (
+    SELECT relay_chain, account, chain FROM ${accountHour.table} WHERE ${isInWindow(window)})`,
   table: {
     ...history.table,
     partitionBy: 'if(is_life = 1, 0, toYYYYMM(hour))',

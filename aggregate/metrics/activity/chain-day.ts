@@ -13,7 +13,7 @@ const ENDS_OF_HOURS = {
   earliest_block: 'argMin(hours.earliest_block, hours.first_time)',
   latest_block: 'argMax(hours.latest_block, hours.last_time)',
 } as const satisfies Record<keyof typeof ENDS, string>;
-const ends = Object.entries(ENDS_OF_HOURS).map(([column, of]) => `${of} AS ${column}`);
+const ends = Object.entries(ENDS_OF_HOURS).map(([column, expression]) => `${expression} AS ${column}`);
 
 /** The fees of a row of `chainDay` or `chainHour`; null if all of them are unknown. */
 export const KNOWN_FEES = raw('if(fee_unknown > 0 AND fee_known = 0, NULL, fees)');

@@ -70,9 +70,9 @@ const PARTS = {
 };
 /** Sums that may need more than 64 bits, and the others. */
 const WIDE = sumsOf((type) => type === 'UInt256');
-const COUNTED = sumsOf((type) => type !== 'UInt256');
-function sumsOf(isOne: (type: string) => boolean): (keyof Sums)[] {
-  return (Object.keys(SUMS) as (keyof Sums)[]).filter((column) => isOne(clickhouseType(SUMS[column])));
+const NARROW = sumsOf((type) => type !== 'UInt256');
+function sumsOf(matches: (type: string) => boolean): (keyof Sums)[] {
+  return (Object.keys(SUMS) as (keyof Sums)[]).filter((column) => matches(clickhouseType(SUMS[column])));
 }
 type Part = Partial<Record<keyof typeof PARTS, string>>;
 type Sums = Partial<Record<keyof typeof SUMS, string>>;
@@ -82,9 +82,11 @@ type Sums = Partial<Record<keyof typeof SUMS, string>>;
  * of joined, because the engine plans that faster.
  */
 function partOf(sums: Sums, part: Part): Sql {
-  const totals = COUNTED.map((column) => sums[column] ?? '0');
+  const totals = NARROW.map((column) => sums[column] ?? '0');
   const wide = Object.fromEntries(WIDE.map((column) => [column, sums[column] ?? 'toUInt256(0)']));
-  const others = Object.entries({ ...PARTS, ...wide, ...part }).map(([column, of]) => `${of} AS ${column}`);
+  const others = Object.entries({ ...PARTS, ...wide, ...part }).map(
+    ([column, expression]) => `${expression} AS ${column}`,
+  );
   return raw(
     `relay_chain, chain, CAST([${totals.join(', ')}], 'Array(UInt64)') AS totals, ${others.join(', ')}`,
   );
@@ -162,7 +164,7 @@ const eventCounts = (window: Window): Sql => sql`
       OR (pallet = 'system' AND event IN ('NewAccount', 'KilledAccount', 'Remarked')))`,
   )} GROUP BY relay_chain, chain, hour`;
 
-/** Nested calls included. */
+/** Counts executed calls, nested calls included. */
 const callCounts = (window: Window): Sql => sql`
   SELECT ${HOUR}, ${partOf(
     {
@@ -180,9 +182,9 @@ const callCounts = (window: Window): Sql => sql`
         'transferMultiassetWithFee', 'transferMulticurrencies', 'transferMultiassets')))`,
   )} GROUP BY relay_chain, chain, hour`;
 
-/** Combines the parts of an hour to its row. Only the part of blocks has the ends; the others have zeros. */
+/** Combines the parts of an hour into its row. Only the part of blocks has the ends; the others have zeros. */
 const HOUR_COLUMNS = {
-  ...Object.fromEntries(COUNTED.map((column, index) => [column, `totals[${index + 1}]`])),
+  ...Object.fromEntries(NARROW.map((column, index) => [column, `totals[${index + 1}]`])),
   ...Object.fromEntries(WIDE.map((column) => [column, `sum(part.${column})`])),
   ...Object.fromEntries(Object.keys(ENDS).map((column) => [column, `max(part.${column})`])),
   minutes: 'sumForEach(part.minutes)',
@@ -217,7 +219,7 @@ export const chainHour: MaterializedMetric = metric({
     SELECT hour, relay_chain, chain, sumForEach(part.totals) AS totals,
       ${raw(
         Object.entries(HOUR_COLUMNS)
-          .map(([column, of]) => `${of} AS ${column}`)
+          .map(([column, expression]) => `${expression} AS ${column}`)
           .join(', '),
       )}
     FROM (${join(

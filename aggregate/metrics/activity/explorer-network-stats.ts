@@ -40,17 +40,17 @@ export const explorerNetworkStats = viewMetric({
   },
   key: ['relay_chain', 'chain'],
   materialized: false,
-  select: (of) => sql`
-    SELECT ${of.relay_chain} AS relay_chain, ${of.chain} AS chain, tx_24h, extrinsics_24h, active_accounts_24h,
-      success_rate, ${greatestHeight(of)} AS latest_block, as_of
-    FROM ${newestBlock(of)} AS newest CROSS JOIN (
+  select: (key) => sql`
+    SELECT ${key.relay_chain} AS relay_chain, ${key.chain} AS chain, tx_24h, extrinsics_24h, active_accounts_24h,
+      success_rate, ${greatestHeight(key)} AS latest_block, as_of
+    FROM ${newestBlock(key)} AS newest CROSS JOIN (
       SELECT countIf(is_transaction) AS tx_24h, count() AS extrinsics_24h,
         uniqExactIf(account, account != '') AS active_accounts_24h,
         if(countIf(is_transaction AND isNotNull(succeeded)) = 0, NULL,
           countIf(is_transaction AND succeeded = 1) / countIf(is_transaction AND isNotNull(succeeded))) AS success_rate
       FROM (SELECT succeeded, signed OR ethereum OR general AS is_transaction,
           if(signed, signer_key, ethereum_from) AS sender, ${accountSql('sender')} AS account
-        FROM ${lastDayExtrinsics(of)})
+        FROM ${lastDayExtrinsics(key)})
     ) AS day`,
   endpoints: [
     {

@@ -62,7 +62,7 @@ export const recentExtrinsic = viewMetric({
     { column: 'extrinsic_index', descending: true },
   ],
   materialized: false,
-  select: (of) => sql`
+  select: (key) => sql`
     SELECT relay_chain, chain, time AS timestamp, number AS block_number, extrinsic_index, nullIf(hash, '') AS extrinsic_hash,
       domain, pallet_written AS pallet, call AS method,
       multiIf(
@@ -74,9 +74,9 @@ export const recentExtrinsic = viewMetric({
       if(signed, signer_key, ethereum_from) AS account,
       CAST(succeeded, 'Nullable(Bool)') AS success,
       concat(pallet, '.', call, ${destination}, ${amount}) AS summary
-    FROM ${lastDayExtrinsics(of)} AS recent
+    FROM ${lastDayExtrinsics(key)} AS recent
     LEFT JOIN (SELECT key AS signer_key, any(address) AS address FROM ${addressEncodings}
-      WHERE prefix = (SELECT any(prefix) FROM ${chains} FINAL WHERE chain = ${of.chain}) GROUP BY key) AS encoded
+      WHERE prefix = (SELECT any(prefix) FROM ${chains} FINAL WHERE chain = ${key.chain}) GROUP BY key) AS encoded
       USING (signer_key)`,
   endpoints: [
     {

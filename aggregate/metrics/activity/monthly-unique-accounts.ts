@@ -36,7 +36,7 @@ export const monthlyUniqueAccounts: MaterializedMetric = metric({
   key: ['month', 'relay_chain', 'chain'],
   materialized: 'monthly',
   invalidationScope: 'onward',
-  // All months from the first changed one on are one window, because the row before it is the sum of everything earlier.
+  // All months from the first changed month on are one window, because the row before the window sums up earlier months.
   // While that row is missing, as after an upgrade, the sum can be negative.
   select: (window) => sql`
     SELECT relay_chain, chain_name AS chain, month,

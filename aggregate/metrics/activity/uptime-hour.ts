@@ -27,7 +27,8 @@ export const uptimeHour = metric({
   materialized: 'hourly',
   invalidationScope: 'neighbours',
   select: (window) => {
-    // The blocks of the window, and the first block after it, which can prove days at its end empty; each with its parent.
+    // Reads the blocks of the window and the first block after it, each with its parent. That first block can prove that
+    // days at the end of the window are empty.
     const days = daysOf(window);
     const following = sql`SELECT relay_chain, chain, argMin(earliest_block, date) AS number FROM ${chainDay.table} FINAL
         WHERE ${ofRelays(window)} AND date >= ${days.until} GROUP BY relay_chain, chain`;
@@ -50,8 +51,8 @@ export const uptimeHour = metric({
     const heights = sql`
       SELECT relay_chain, chain, arrayJoin([number, toUInt64(greatest(number, 1) - 1)])
       FROM (SELECT relay_chain, chain, number FROM ${canonicalBlocks(window)} UNION ALL ${following})`;
-    // If times do not rise with heights, days with other blocks can lie between a parent and its child. Only the days next
-    // to an empty day decide whether it has a row, so a change of these recomputes it.
+    // If times do not rise with heights, days with other blocks can lie between a parent and its child. A change
+    // of a day recomputes only the empty days next to it, so only the days next to an empty day may decide its row.
     const afterEmptyDays = sql`SELECT relay_chain, chain, earliest_block FROM (
         SELECT relay_chain, chain, earliest_block,
           lagInFrame(latest_block) OVER (PARTITION BY relay_chain, chain ORDER BY date) AS block_before

@@ -26,9 +26,9 @@ export const contractDeployment = metric({
     deployer_account: text('account of the deploying call; null when another contract deployed', {
       nullable: true,
     }),
-    code_hash: text('hash of the code, where the call names it', { nullable: true }),
+    code_hash: text('hash of the code, if the call names it', { nullable: true }),
     block_number: count('height'),
-    event_index: count('place of the event in the block'),
+    event_index: count('index of the event in the block'),
     block_timestamp: timestamp('time of the block'),
     extrinsic_id: text('`<block>-<extrinsic>`; null outside of extrinsics', { nullable: true }),
     extrinsic_hash: text('hash of the extrinsic', { nullable: true }),

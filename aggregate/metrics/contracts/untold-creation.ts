@@ -26,7 +26,7 @@ export const untoldCreation = metric({
     relay_chain: name('relay chain'),
     chain: name('chain'),
     hour: timestamp('start of the UTC hour'),
-    extrinsics: count('such extrinsics'),
+    extrinsics: count('successful extrinsics with a creation without an event'),
   },
   key: ['hour', 'relay_chain', 'chain'],
   materialized: 'hourly',

@@ -31,7 +31,10 @@ export const coretimePurchase = metric({
       title: 'First timeslice',
       unit: 'identifier',
     }),
-    core: count('index of the core; for a renewal, the core after it', { title: 'Core', unit: 'identifier' }),
+    core: count('index of the core; for a renewal, the core after the renewal', {
+      title: 'Core',
+      unit: 'identifier',
+    }),
     mask: text('mask of the parts of the core, as hex; null for renewals', { title: 'Mask', nullable: true }),
     ...amountColumns('price', 'price paid', { title: 'Price' }),
     price_usd: real('`price` in USD at the token price of the day; null without one', {

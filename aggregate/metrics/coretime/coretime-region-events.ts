@@ -31,14 +31,14 @@ export const coretimeRegionEvent = metric({
   domain: 'coretime',
   doc: 'Log of the transfers, partitions, interlacings and assignments of bulk coretime regions.',
   columns: {
-    relay_chain: name('relay chain whose core it is', { title: 'Relay chain' }),
+    relay_chain: name('relay chain of the core', { title: 'Relay chain' }),
     chain: name('coretime chain', { title: 'Chain' }),
     event_type: name('kind of event', { title: 'Kind of event', values: Object.values(TYPES) }),
     region_begin: count('first timeslice of the region that the event acted on', {
       title: 'First timeslice',
       unit: 'identifier',
     }),
-    r_core: count('index of its core', { title: 'Core', unit: 'identifier' }),
+    r_core: count('index of the core of the region', { title: 'Core', unit: 'identifier' }),
     r_mask: text('mask of the parts of the core in the region, as hex', { title: 'Mask' }),
     duration: count(
       'length of the region in timeslices; null for partitions and interlacings, whose events lack it',
@@ -75,7 +75,7 @@ export const coretimeRegionEvent = metric({
   materialized: 'hourly',
   select: (window) => orderByTime(brokerEventsWithin(window, Object.keys(TYPES) as (keyof typeof TYPES)[])),
   fold: (facts: readonly CoretimeFact[], { relay_chain }) =>
-    decodeBrokerEvents(facts).map((happened) => ({ relay_chain, ...eventRow(happened as Logged) })),
+    decodeBrokerEvents(facts).map((occurrence) => ({ relay_chain, ...eventRow(occurrence as Logged) })),
   endpoints: [
     {
       path: '/api/coretime-region-events',
@@ -117,8 +117,8 @@ export const coretimeRegionEvent = metric({
   ],
 });
 
-function eventRow(happened: Logged): Record<string, unknown> {
-  const { event, chain, prefix } = happened;
+function eventRow(occurrence: Logged): Record<string, unknown> {
+  const { event, chain, prefix } = occurrence;
   const parts: readonly RegionId[] = 'parts' in event ? event.parts : [];
   const regions = [event.region, ...parts];
   const transfer = event.kind === 'Transferred' ? event : { old_owner: null, owner: null };
@@ -132,7 +132,7 @@ function eventRow(happened: Logged): Record<string, unknown> {
     owner: address(transfer.owner),
     new_regions: JSON.stringify(parts.map(namedRegion)),
     task: event.kind === 'Assigned' ? event.task : null,
-    ...placeOf(happened),
+    ...placeOf(occurrence),
     begins: regions.map(({ begin }) => begin),
     cores: regions.map(({ core }) => core),
     masks: regions.map(({ mask }) => mask),

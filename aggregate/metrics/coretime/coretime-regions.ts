@@ -39,7 +39,7 @@ export const coretimeRegion = metric({
   domain: 'coretime',
   doc: 'Current state of each region of bulk coretime. A region is a span of timeslices on a core; its owner can split it by time (partition) or by parts of the core (interlace). Renewals create no region.',
   columns: {
-    relay_chain: name('relay chain whose core it is', { title: 'Relay chain' }),
+    relay_chain: name('relay chain of the core', { title: 'Relay chain' }),
     chain: name('coretime chain', { title: 'Chain' }),
     region_begin: count('first timeslice', { title: 'First timeslice', unit: 'identifier' }),
     r_core: count('index of the core', { title: 'Core', unit: 'identifier' }),

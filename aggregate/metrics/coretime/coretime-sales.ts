@@ -20,7 +20,8 @@ import {
 import { TIMESLICE_BLOCKS } from './folds/coretime-regions.ts';
 import { SALE_EVENTS, type Sale, salesOf, totalPrice } from './folds/coretime-sales.ts';
 
-const sold = (field: 'region_begin' | 'region_end') => raw(fieldSql('broker.SaleInitialized', field, 'data'));
+const saleField = (field: 'region_begin' | 'region_end') =>
+  raw(fieldSql('broker.SaleInitialized', field, 'data'));
 
 export const coretimeSale = metric({
   record: 'CoretimeSale',
@@ -110,7 +111,7 @@ export const coretimeSale = metric({
   materialized: 'whole',
   select: (window) => {
     const ends = sql`SELECT relay_chain, relay_chain AS chain,
-          toUInt64OrZero(arrayJoin([${sold('region_begin')}, ${sold('region_end')}])) * ${TIMESLICE_BLOCKS} AS height
+          toUInt64OrZero(arrayJoin([${saleField('region_begin')}, ${saleField('region_end')}])) * ${TIMESLICE_BLOCKS} AS height
         FROM ${brokerEvent.table} WHERE ${ofRelays(window)} AND kind = 'SaleInitialized'`;
     // Heights rise with time, so each height is in the range of one day.
     const months = sql`SELECT toString(toYYYYMM(date)) FROM ${chainDay.table} WHERE ${ofRelays(window)}

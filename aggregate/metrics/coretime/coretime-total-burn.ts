@@ -28,11 +28,11 @@ export const coretimeTotalBurn = metric({
   materialized: 'whole',
   select: (window) => factsWithNewestBlocks(window, SALE_EVENTS),
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
-    const happened = decodeBrokerEvents(facts);
-    const last = happened.at(-1);
+    const occurrences = decodeBrokerEvents(facts);
+    const last = occurrences.at(-1);
     if (last === undefined) return [];
     const payments = paymentsIn(facts);
-    const count = (kind: (typeof SALE_EVENTS)[number]) => happened.filter(isKind(kind)).length;
+    const count = (kind: (typeof SALE_EVENTS)[number]) => occurrences.filter(isKind(kind)).length;
     return [
       {
         relay_chain,

@@ -43,7 +43,7 @@ export const coretimeUtilization = metric({
       unit: 'count',
       overTime: 'mean',
     }),
-    utilization: real('`avg_cores_used` / `cores_available`; null when that is 0 or null', {
+    utilization: real('`avg_cores_used` / `cores_available`; null when `cores_available` is 0 or null', {
       title: 'Utilization',
       unit: 'ratio',
       nullable: true,

@@ -15,12 +15,12 @@ export const placeColumns = {
   timestamp: timestamp('time of the block', { title: 'Time' }),
 };
 
-/** The values of these columns. */
+/** The values of `placeColumns`. */
 export const placeOf = (
-  happened: Pick<DecodedBrokerEvent, 'number' | 'event_index' | 'extrinsic_index' | 'time'>,
+  occurrence: Pick<DecodedBrokerEvent, 'number' | 'event_index' | 'extrinsic_index' | 'time'>,
 ) => ({
-  block_number: happened.number,
-  event_index: happened.event_index,
-  extrinsic_id: extrinsicId(happened),
-  timestamp: happened.time,
+  block_number: occurrence.number,
+  event_index: occurrence.event_index,
+  extrinsic_id: extrinsicId(occurrence),
+  timestamp: occurrence.time,
 });

@@ -62,12 +62,12 @@ export const govVoterHistory = metric({
       'time of the last vote, or of its removal; for `Delegated`, the later of the delegation and the vote',
       { title: 'Voted' },
     ),
-    block_number: count('block of that moment; null when only a snapshot contains the delegation', {
+    block_number: count('block of `voted_at`; null when only a snapshot contains the delegation', {
       title: 'Block',
       unit: 'height',
       nullable: true,
     }),
-    extrinsic_id: text('`<block_number>-<extrinsic_index>` of that moment; null outside an extrinsic', {
+    extrinsic_id: text('`<block_number>-<extrinsic_index>` of `voted_at`; null outside of extrinsics', {
       title: 'Extrinsic',
       nullable: true,
     }),

@@ -11,7 +11,7 @@ export const monthlyGovParticipation = metric({
   doc: 'Accounts that took part in referenda in a month, by chain. `direct` counts accounts that cast or changed a vote. `delegated` counts accounts whose delegation took effect: the target cast or changed a Standard vote on a referendum of the track, or the delegation began while the target had such a vote on an open referendum. If one type has voters, both have a row.',
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
-    chain: name('chain where it happened', { title: 'Chain' }),
+    chain: name('chain of the votes, or chain where the delegations took effect', { title: 'Chain' }),
     month: day('last day of the month', { title: 'Month' }),
     vote_type: name('`direct` or `delegated`', { title: 'Kind of vote', values: ['direct', 'delegated'] }),
     number_of_voters: count('distinct accounts that voted, or whose delegation took effect', {
@@ -19,7 +19,7 @@ export const monthlyGovParticipation = metric({
       overTime: 'none',
       overChains: 'none',
     }),
-    number_of_referenda: count('distinct referenda of those votes', {
+    number_of_referenda: count('distinct referenda of these votes and delegations', {
       title: 'Referenda',
       overTime: 'none',
       overChains: 'none',

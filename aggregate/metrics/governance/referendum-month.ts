@@ -14,7 +14,7 @@ export const referendumMonth = metric({
     relay_chain: name('relay chain'),
     referendum_index: count('index of the referendum'),
     month: day('last day of the month'),
-    chain: name('chain where it happened'),
+    chain: name('chain of the vote, or chain where the delegation took effect'),
     vote_type: name('direct or delegated', { values: ['direct', 'delegated'] }),
     vote_direction: name('aye, nay or abstain; empty in rows of accounts'),
     account: text('key of an account that took part; empty in rows of sides'),

@@ -10,7 +10,7 @@ import { voteStep } from './vote-step.ts';
 
 const { table } = voteStep;
 const OF_REFERENDUM = ['referendum', 'vote'];
-/** The end of a referendum that is open, in milliseconds. */
+/** Stands for the end of an open referendum, in milliseconds. */
 const NEVER = 2 ** 52;
 
 /**

@@ -35,17 +35,17 @@ export function scaledDown(integer: bigint, scale: number): number {
 /** `integer / divisor / 10^scale` as the nearest double, for any magnitudes. */
 export function dividedDownSql(integer: string, divisor: string, scale: string): string {
   const [whole, exact] = [`toUInt256(${integer})`, `(toUInt256(${divisor}) * ${powerSql(scale)})`];
-  const bits = (of: string) => `toInt32(log2(greatest(toFloat64(${of}), 1)))`;
+  const bits = (value: string) => `toInt32(log2(greatest(toFloat64(${value}), 1)))`;
   const shift = `(${bits(exact)} - ${bits(whole)} + ${QUOTIENT_BITS})`;
-  const shifted = (of: string, by: string) => `bitShiftLeft(${of}, toUInt8(greatest(${by}, 0)))`;
-  const [part, of] = [shifted(whole, shift), shifted(exact, `-${shift}`)];
-  return `toFloat64(bitOr(toUInt64(intDiv(${part}, ${of})), toUInt64(${part} % ${of} != 0))) * exp2(-${shift})`;
+  const shifted = (value: string, by: string) => `bitShiftLeft(${value}, toUInt8(greatest(${by}, 0)))`;
+  const [dividend, scaledDivisor] = [shifted(whole, shift), shifted(exact, `-${shift}`)];
+  return `toFloat64(bitOr(toUInt64(intDiv(${dividend}, ${scaledDivisor})), toUInt64(${dividend} % ${scaledDivisor} != 0))) * exp2(-${shift})`;
 }
 
 /** `integer / divisor / 10^scale` as the nearest double, for any magnitudes. */
 export function dividedDown(integer: bigint, divisor: bigint, scale: number): number {
   const exact = divisor * power(scale);
-  const bits = (of: bigint) => of.toString(2).length;
+  const bits = (value: bigint) => value.toString(2).length;
   const shift = Math.max(0, bits(exact) - bits(integer) + QUOTIENT_BITS);
   const shifted = integer << BigInt(shift);
   return Number((shifted / exact) | BigInt(shifted % exact !== 0n)) * 2 ** -shift;
@@ -67,9 +67,9 @@ export function usdPartsSql(planck: string, decimals: string, priceScaled: strin
 export const usdColumns = (amount: string): UsdParts => ({ high: `${amount}_high`, low: `${amount}_low` });
 
 /** Applies an expression to both parts, and names the results as columns of `amount`. */
-export function usdAs(made: (part: string) => string, { high, low }: UsdParts, amount: string): Sql {
+export function usdAs(expression: (part: string) => string, { high, low }: UsdParts, amount: string): Sql {
   const columns = usdColumns(amount);
-  return raw(`${made(high)} AS ${columns.high}, ${made(low)} AS ${columns.low}`);
+  return raw(`${expression(high)} AS ${columns.high}, ${expression(low)} AS ${columns.low}`);
 }
 
 /** Planck times price (`usd_scaled` of the prices table), as an integer of 10^-48 USD; such amounts may be summed. */

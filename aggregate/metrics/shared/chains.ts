@@ -35,8 +35,8 @@ export class Chains {
   address(key: string, chain: string): string {
     const { prefix } = this.#of(chain);
     const id = `${prefix} ${key}`;
-    const known = this.#addresses.get(id);
-    if (known !== undefined) return known;
+    const cached = this.#addresses.get(id);
+    if (cached !== undefined) return cached;
     const address = encodeAddress(key, prefix);
     this.#addresses.set(id, address);
     return address;

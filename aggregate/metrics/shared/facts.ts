@@ -24,7 +24,7 @@ export interface Fact {
   /** Null for a snapshot. */
   readonly number: number | null;
   readonly extrinsic_index: number | null;
-  /** In its block: 0 in the initialization, then the extrinsics from 1 on, then the finalization. */
+  /** Order in the block: 0 for the initialization, from 1 on for extrinsics, the highest for the finalization. */
   readonly place: number;
   /** `pallet.Event`, `pallet.call`, the kind of a snapshot, the symbol of a price. */
   readonly name: string;
@@ -32,7 +32,7 @@ export interface Fact {
   readonly data: readonly string[];
   /** Key of the account on whose behalf a call was executed; empty for root and if it is unknown. */
   readonly actor: string;
-  /** Whether the decoder has refused the event. */
+  /** True if the decoder refused the event. */
   readonly refused: boolean;
 }
 
@@ -168,7 +168,7 @@ export function asFields(value: unknown): JsonFields {
   return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as JsonFields) : {};
 }
 
-/** A variant of a Rust enum in any of its JSON forms: `"None"`, `{"locked1x":null}`; its name in lowerCamel. */
+/** Reads a variant of a Rust enum from any JSON form, such as `"None"` or `{"locked1x":null}`. Its name is in lowerCamel. */
 export function variantOf(value: unknown): { name: string; value: unknown } | null {
   if (typeof value === 'string' && value !== '') return { name: lowerFirst(value), value: null };
   const entries = Object.entries(asFields(value));

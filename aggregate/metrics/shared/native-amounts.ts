@@ -29,7 +29,7 @@ export function sumColumns<const Name extends string>(
   };
 }
 
-/** Names the unit before the part that says when the value is null. */
+/** Inserts the unit before the part of the text that says when the value is null. */
 function inUnit(doc: string, unit: string): string {
   const [amount, ...rest] = doc.split('; ');
   return [`${amount}, in ${unit}`, ...rest].join('; ');

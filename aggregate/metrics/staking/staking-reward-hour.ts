@@ -30,7 +30,7 @@ export const stakingRewardHour = metric({
     era_min: count('first era of the rewards', { nullable: true }),
     era_max: count('last era of the rewards', { nullable: true }),
   },
-  // The address in an event, if it has the prefix of the chain.
+  // `written_here`: the address in an event, if the address has the prefix of the chain.
   internal: { account: 'String', written_here: 'String' },
   key: ['hour', 'relay_chain', 'chain', 'account'],
   materialized: 'hourly',

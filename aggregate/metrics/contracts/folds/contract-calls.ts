@@ -35,8 +35,8 @@ export const NO_VALUE: CallValue = { native: null, planck: null };
 
 type CallFields = ContractFact['fields'];
 
-/** Other calls of the pallet upload code or map accounts. */
-const OF_CONTRACTS: ReadonlySet<string> = new Set([
+/** Calls that call or create contracts. Other calls of the pallet upload code or map accounts. */
+const CONTRACT_CALLS: ReadonlySet<string> = new Set([
   'call',
   'instantiate',
   'instantiateWithCode',
@@ -44,7 +44,7 @@ const OF_CONTRACTS: ReadonlySet<string> = new Set([
   'ethCall',
   'ethInstantiateWithCode',
 ]);
-export const isContractCall = (method: string): boolean => OF_CONTRACTS.has(method);
+export const isContractCall = (method: string): boolean => CONTRACT_CALLS.has(method);
 
 /** Ways to create a contract; `internal` when another contract did. */
 export const DEPLOY_METHODS = [
@@ -62,7 +62,7 @@ const DEPLOYS: Readonly<Record<string, string>> = {
   ethInstantiateWithCode: 'eth_instantiate_with_code',
 };
 /** Calls whose arguments are those of an Ethereum transaction. */
-const OF_ETHEREUM = new Set(['ethCall', 'ethInstantiateWithCode']);
+const ETHEREUM_CALLS = new Set(['ethCall', 'ethInstantiateWithCode']);
 const WEI_DECIMALS = 18;
 
 /** `sender` is the signer of an Ethereum transaction; empty for other extrinsics. */
@@ -76,7 +76,7 @@ export function readContractCall(
   const from = sender || (actor === '' ? null : h160Of(actor));
   const base = { method, actor: sender === '' ? actor : '', from };
   if (method === 'ethTransact') return { ...base, ...ofPayload(fields.payload, decimals) };
-  const isEthereum = OF_ETHEREUM.has(method);
+  const isEthereum = ETHEREUM_CALLS.has(method);
   return {
     ...base,
     target: h160(fields.dest),
@@ -99,19 +99,19 @@ function ofPayload(
   payload: string | undefined,
   decimals: number,
 ): Omit<ContractCall, 'method' | 'actor' | 'from'> {
-  const read = tryRead(payload);
+  const transaction = tryRead(payload);
   return {
-    target: read?.to ?? null,
+    target: transaction?.to ?? null,
     isEthereum: true,
-    deploys: read !== null && read.to === null ? 'eth_transact' : null,
-    value: valueOfWei(read?.value, decimals),
-    gas_limit: unsigned256(read?.gas_limit),
-    gas_price: unsigned256(read?.gas_price),
+    deploys: transaction !== null && transaction.to === null ? 'eth_transact' : null,
+    value: valueOfWei(transaction?.value, decimals),
+    gas_limit: unsigned256(transaction?.gas_limit),
+    gas_price: unsigned256(transaction?.gas_price),
     eth_hash: ethereumHash(payload),
     code_hash: null,
     storage_deposit_limit: null,
-    input_size: read?.input_size ?? null,
-    selector: read?.selector ?? null,
+    input_size: transaction?.input_size ?? null,
+    selector: transaction?.selector ?? null,
   };
 }
 

@@ -23,6 +23,7 @@ export interface ContractExtrinsic {
   readonly prefix: number;
   readonly decimals: number;
   readonly number: number;
+  /** Order in the block: 0 for the initialization, from 1 on for extrinsics, the highest for the finalization. */
   readonly place: number;
   readonly extrinsic_index: number | null;
   readonly time: string;
@@ -46,7 +47,7 @@ export function contractExtrinsics(facts: readonly ContractFact[]): ContractExtr
   return [...groupByPlace(facts)].map(readExtrinsic);
 }
 
-/** Groups facts by place; the facts are ordered by it. */
+/** Groups the facts of one extrinsic, initialization or finalization. Facts are sorted by block and place. */
 function* groupByPlace(facts: readonly ContractFact[]): Generator<ContractFact[]> {
   let start = 0;
   for (let end = 1; end <= facts.length; end++) {

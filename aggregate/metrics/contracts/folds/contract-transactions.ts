@@ -26,7 +26,7 @@ export function contractTransactions(relay_chain: string, extrinsic: ContractExt
       is_target: Number(targeting.length > 0),
       is_contract: Number(isNative || creations.length > 0 || emitted.has(contract)),
       is_contract_target: Number(isNative),
-      ...countedCalls(extrinsic, targeting),
+      ...heatmapCounts(extrinsic, targeting),
     };
   });
 }
@@ -56,7 +56,7 @@ function transactionRow(relay_chain: string, extrinsic: ContractExtrinsic, call:
 }
 
 /** Calls that the heatmap counts: executed calls, except reverted Ethereum calls. */
-function countedCalls({ ran, success }: ContractExtrinsic, targeting: readonly ContractCall[]) {
+function heatmapCounts({ ran, success }: ContractExtrinsic, targeting: readonly ContractCall[]) {
   return {
     native_calls: ran ? targeting.filter(({ method }) => method === 'call').length : 0,
     ethereum_calls: success === true ? targeting.filter(({ isEthereum }) => isEthereum).length : 0,

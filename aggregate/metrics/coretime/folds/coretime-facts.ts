@@ -59,7 +59,7 @@ export const brokerEvents = (of: OfRelays, kinds: readonly BrokerEventKind[]): S
 export const brokerEventsWithin = (window: Window, kinds: readonly BrokerEventKind[]): Sql =>
   eventFacts(window, kinds, within(window, raw('at')));
 
-/** Facts that are not events: selects the remaining columns from a table. */
+/** Selects facts that are not events. `columns` are `relay_chain`, `chain`, `time`, `number` and `data`; the rest is constant. */
 export const factsFrom = (kind: string | Sql, columns: Sql, from: Sql): Sql =>
   sql`SELECT relay_chain, ${kind} AS kind, chain, 0 AS prefix, 0 AS decimals, time, number, 0 AS event_index,
     NULL AS extrinsic_index, data FROM (SELECT ${columns} FROM ${from})`;
@@ -110,8 +110,8 @@ export function decodeBrokerEvents(facts: readonly CoretimeFact[]): DecodedBroke
 }
 
 /** Sorts events by block, because times do not always rise with heights. */
-export const sortByBlock = (happened: readonly DecodedBrokerEvent[]): DecodedBrokerEvent[] =>
-  happened.toSorted(
+export const sortByBlock = (occurrences: readonly DecodedBrokerEvent[]): DecodedBrokerEvent[] =>
+  occurrences.toSorted(
     (a, b) =>
       (a.chain < b.chain ? -1 : Number(a.chain > b.chain)) ||
       a.number - b.number ||
@@ -120,8 +120,8 @@ export const sortByBlock = (happened: readonly DecodedBrokerEvent[]): DecodedBro
 
 export const isKind =
   <Kind extends BrokerEventKind>(kind: Kind) =>
-  (happened: DecodedBrokerEvent): happened is DecodedBrokerEvent<Kind> =>
-    (happened.event as BrokerEvent).kind === kind;
+  (occurrence: DecodedBrokerEvent): occurrence is DecodedBrokerEvent<Kind> =>
+    (occurrence.event as BrokerEvent).kind === kind;
 
 /** Finds the price of the token on the day of an event, as USD * 10^30. */
 export function pricesByDay(

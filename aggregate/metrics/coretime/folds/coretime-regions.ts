@@ -52,31 +52,32 @@ const isSame = (a: RegionId, b: RegionId) => keyOf(a) === keyOf(b);
 /** Every region in an event, in the state after its last event. No event sets `expired`: see `statusAt`. */
 export function regionsOf(facts: readonly CoretimeFact[]): Region[] {
   const regions: Regions = new Map();
-  for (const happened of sortByBlock(decodeBrokerEvents(facts)))
-    apply(regions, happened as DecodedBrokerEvent<RegionEventKind>);
+  for (const occurrence of sortByBlock(decodeBrokerEvents(facts)))
+    apply(regions, occurrence as DecodedBrokerEvent<RegionEventKind>);
   return [...regions.values()];
 }
 
-function apply(regions: Regions, happened: DecodedBrokerEvent<RegionEventKind>): void {
-  const { event } = happened;
+function apply(regions: Regions, occurrence: DecodedBrokerEvent<RegionEventKind>): void {
+  const { event } = occurrence;
   switch (event.kind) {
     case 'Purchased':
       put(regions, {
-        ...created(event.region, event.duration, happened),
+        ...created(event.region, event.duration, occurrence),
         owner: event.who,
         paid: event.price,
-        created_block: happened.number,
+        created_block: occurrence.number,
       });
       break;
     case 'Partitioned':
     case 'Interlaced':
-      split(regions, event, happened);
+      split(regions, event, occurrence);
       break;
     default: {
-      const known = regions.get(keyOf(event.region));
+      const existing = regions.get(keyOf(event.region));
       // Only an event with a duration gives the end of an unknown region.
-      const region = known ?? ('duration' in event ? created(event.region, event.duration, happened) : null);
-      if (region !== null) put(regions, { ...region, ...changeBy(event), last: happened });
+      const region =
+        existing ?? ('duration' in event ? created(event.region, event.duration, occurrence) : null);
+      if (region !== null) put(regions, { ...region, ...changeBy(event), last: occurrence });
     }
   }
 }
@@ -104,7 +105,7 @@ function changeBy(event: BrokerEventOf<Changing>): Partial<Region> {
 function split(
   regions: Regions,
   event: BrokerEventOf<'Partitioned' | 'Interlaced'>,
-  happened: DecodedBrokerEvent,
+  occurrence: DecodedBrokerEvent,
 ): void {
   const region = regions.get(keyOf(event.region));
   if (region === undefined) return;
@@ -112,15 +113,24 @@ function split(
   const ends = event.kind === 'Partitioned' ? [second.begin, region.end] : [region.end, region.end];
   if (!event.parts.some((part) => isSame(part, region.id))) {
     const status = event.kind === 'Partitioned' ? 'partitioned' : 'interlaced';
-    put(regions, { ...region, status, last: happened });
+    put(regions, { ...region, status, last: occurrence });
   }
   for (const [i, id] of [first, second].entries()) {
     const origin = isSame(id, region.id)
       ? { parent: region.parent, created_block: region.created_block }
-      : { parent: region.id, created_block: happened.number };
+      : { parent: region.id, created_block: occurrence.number };
     // If events are missing, a part can begin after the end of its region.
     const end = Math.max(id.begin, ends[i] as number);
-    put(regions, { ...region, ...origin, id, end, status: 'owned', task: null, paid: null, last: happened });
+    put(regions, {
+      ...region,
+      ...origin,
+      id,
+      end,
+      status: 'owned',
+      task: null,
+      paid: null,
+      last: occurrence,
+    });
   }
 }
 

@@ -20,12 +20,12 @@ export interface Sale {
 
 /** A purchase or renewal belongs to the sale with the same first timeslice, if any. */
 export function salesOf(facts: readonly CoretimeFact[]): Sale[] {
-  const happened = sortByBlock(decodeBrokerEvents(facts));
-  const purchases = Map.groupBy(happened.filter(isKind('Purchased')), ({ event }) => event.region.begin);
-  const renewals = Map.groupBy(happened.filter(isKind('Renewed')), ({ event }) => event.begin);
+  const occurrences = sortByBlock(decodeBrokerEvents(facts));
+  const purchases = Map.groupBy(occurrences.filter(isKind('Purchased')), ({ event }) => event.region.begin);
+  const renewals = Map.groupBy(occurrences.filter(isKind('Renewed')), ({ event }) => event.begin);
   // A second initialization for the same timeslices replaces the first.
   const initializations = new Map(
-    happened.filter(isKind('SaleInitialized')).map((sale) => [sale.event.region_begin, sale]),
+    occurrences.filter(isKind('SaleInitialized')).map((sale) => [sale.event.region_begin, sale]),
   );
   return [...initializations.keys()]
     .sort((a, b) => a - b)

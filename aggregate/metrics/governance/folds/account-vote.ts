@@ -43,7 +43,7 @@ function readStandard({ vote, balance }: Readonly<Record<string, unknown>>): Acc
   return amount === null || side === null ? null : { type: 'Standard', ...side, balance: amount };
 }
 
-/** A byte, whose high bit means aye and whose other bits are the conviction, or an object with both fields. */
+/** Reads a byte, whose high bit means aye and whose other bits are the conviction, or an object with both fields. */
 function readSide(vote: unknown): { aye: boolean; conviction: Conviction } | null {
   const byte = parseAmount(vote);
   if (byte !== null) {
@@ -55,7 +55,7 @@ function readSide(vote: unknown): { aye: boolean; conviction: Conviction } | nul
   return typeof object.aye === 'boolean' && conviction !== null ? { aye: object.aye, conviction } : null;
 }
 
-/** `"None"`, `"Locked3x"`, or the object form of the enum. */
+/** Reads `"None"`, `"Locked3x"`, or the object form of the enum. */
 export function readConviction(value: unknown): Conviction | null {
   const name = variantOf(value)?.name;
   const index = CONVICTION_NAMES.findIndex((known) => known.toLowerCase() === name?.toLowerCase());

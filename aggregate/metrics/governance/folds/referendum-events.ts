@@ -22,7 +22,7 @@ export interface ReferendumEvent {
 }
 
 interface Shape {
-  /** Positions in the data. */
+  /** Positions of the fields in the data of the event. */
   readonly track?: number;
   readonly proposal?: number;
   readonly tally?: number;
@@ -42,7 +42,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   TimedOut: { tally: 1, outcome: 'TimedOut' },
   Cancelled: { tally: 1, outcome: 'Cancelled' },
   Killed: { tally: 1, outcome: 'Killed' },
-  // These change only the chain of the newest event.
+  // These events change only the chain of the newest event.
   SubmissionDepositRefunded: {},
   MetadataSet: {},
 };

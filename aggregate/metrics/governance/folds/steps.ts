@@ -86,7 +86,7 @@ function stepsOfVotes(group: readonly Fact[]): Step[] {
     else if (event) steps.push(...stepOfVoted(event, call));
     else if (voted.length === 0) steps.push(...stepOfVote(call, call.actor, args.poll_index, args.vote));
   }
-  // Votes without an extrinsic call, such as those of the scheduler.
+  // Some votes have no call in an extrinsic, such as votes by the scheduler.
   const matched = new Set(eventOf.values());
   const unmatched = voted.filter((event) => !matched.has(event));
   return [...unmatched.flatMap((event) => stepOfVoted(event, null)), ...steps];
@@ -101,8 +101,8 @@ function matchVotes(voted: readonly Fact[], calls: readonly Fact[]): ReadonlyMap
   const match = (call: Fact, event: Fact | undefined) => event && eventOf.set(call, event);
   for (const call of calls) match(call, byVoter.get(call.actor)?.shift());
   const matched = new Set(eventOf.values());
-  const left = voted.filter((event) => !matched.has(event));
-  for (const call of calls) if (call.actor === '') match(call, left.shift());
+  const unmatched = voted.filter((event) => !matched.has(event));
+  for (const call of calls) if (call.actor === '') match(call, unmatched.shift());
   return eventOf;
 }
 

@@ -80,7 +80,7 @@ function plus(a: Exact, b: Exact): Exact {
 
 const digitsAt = ({ digits, scale }: Exact, finer: number) => digits * 10n ** BigInt(finer - scale);
 
-/** Null when one is unknown or the divisor is 0. */
+/** Null when a number is unknown or the divisor is 0. */
 function ratio(part: Exact | null, whole: Exact | null): number | null {
   if (part === null || whole === null || whole.digits === 0n) return null;
   const scale = Math.max(part.scale, whole.scale);

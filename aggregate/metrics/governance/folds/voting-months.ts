@@ -53,12 +53,12 @@ class MonthlyCounter implements VotingListener {
   readonly #voting: Voting;
   #month = '';
   #until = Number.NEGATIVE_INFINITY;
-  #known = new Map<string, Participant>();
+  #participants = new Map<string, Participant>();
   /** The last vote of each account on each referendum in the month, without removed votes. */
   #lastCast = new Map<string, CastVote>();
   /** By referendum and delegator: the chain on which the delegation last took effect. */
   #effects = new Map<number, Map<string, string>>();
-  #open = new Map<string, SideOfMonth>();
+  #sides = new Map<string, SideOfMonth>();
 
   constructor(voting: Voting) {
     this.#voting = voting;
@@ -112,11 +112,11 @@ class MonthlyCounter implements VotingListener {
         );
       }
     }
-    this.participants.push(...this.#known.values());
-    this.sides.push(...this.#open.values());
-    this.#known = new Map();
+    this.participants.push(...this.#participants.values());
+    this.sides.push(...this.#sides.values());
+    this.#participants = new Map();
     this.#lastCast = new Map();
-    this.#open = new Map();
+    this.#sides = new Map();
   }
 
   #takeEffect(delegator: string, referendum: number, chain: string): void {
@@ -138,7 +138,7 @@ class MonthlyCounter implements VotingListener {
 
   #addParticipant(vote_type: VoteType, chain: string, account: string, referendum_index: number): void {
     const row = { referendum_index, month: this.#month, chain, vote_type, account };
-    this.#known.set(`${vote_type} ${referendum_index} ${account} ${chain}`, row);
+    this.#participants.set(`${vote_type} ${referendum_index} ${account} ${chain}`, row);
   }
 
   #count(
@@ -149,7 +149,7 @@ class MonthlyCounter implements VotingListener {
     votes: bigint,
   ): void {
     const id = `${vote_type} ${vote_direction} ${referendum} ${chain}`;
-    const side = this.#open.get(id) ?? {
+    const side = this.#sides.get(id) ?? {
       referendum_index: referendum,
       month: this.#month,
       chain,
@@ -162,6 +162,6 @@ class MonthlyCounter implements VotingListener {
     side.capital += capital;
     side.votes += votes;
     side.number_of_votes++;
-    this.#open.set(id, side);
+    this.#sides.set(id, side);
   }
 }

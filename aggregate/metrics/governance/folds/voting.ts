@@ -143,7 +143,7 @@ export class Voting {
     this.#byTarget.get(`${track} ${former.target}`)?.delete(delegator);
   }
 
-  /** An unchanged delegation keeps its start; the others start with the snapshot. Applies all before the first callback. */
+  /** An unchanged delegation keeps its start; new ones start with the snapshot. Stores all before the first callback. */
   #replaceDelegations(terms: readonly DelegationTerms[], since: Moment, listener: VotingListener): void {
     const replaced = new Map(
       terms.map((one): [string, Delegation] => {

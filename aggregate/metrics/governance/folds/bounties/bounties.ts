@@ -45,7 +45,7 @@ export interface Bounty {
   added: number;
   /** In the order of their first events. */
   readonly children: ChildBounty[];
-  /** The child bounty that an id currently names. Ids are reused, and a renumbered child has two. */
+  /** The child bounty that an id currently names. Ids are reused, and a renumbered child has two ids. */
   readonly childById: Map<number, ChildBounty>;
   last: Moment;
 }
@@ -58,7 +58,7 @@ export function foldBounties(facts: readonly Fact[]): Map<number, Bounty> {
     for (const fact of group) {
       if (fact.kind !== 'event') continue;
       const id = parseIndex(fact.data[0]);
-      const submission = submissions.of(fact, id);
+      const submission = submissions.take(fact, id);
       if (id === null || fact.refused) continue;
       const bounty = bounties.get(id) ?? unknownBounty(id, fact);
       if (fact.name.startsWith('bounties.')) applyBountyEvent(bounty, fact, submission);
@@ -91,7 +91,7 @@ class Submissions {
     }
   }
 
-  of({ name }: Fact, id: number | null): JsonFields | undefined {
+  take({ name }: Fact, id: number | null): JsonFields | undefined {
     if (name === 'bounties.BountyProposed') return this.#unmatched.get(PROPOSING)?.shift();
     if (name === 'childBounties.Added') return this.#unmatched.get(`${ADDING} ${id}`)?.shift();
     return undefined;
