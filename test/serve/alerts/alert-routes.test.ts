@@ -103,7 +103,12 @@ describe('a list is refused', () => {
     ['with no matcher in a text', [critical({ matchers: ['a=b', '{}'] }), route()], '0.matchers.1', 'one'],
     ['with bad grammar', [critical({ matchers: ['a=b', 'severity'] }), route()], '0.matchers.1', 'character'],
     ['with a bad expression', [critical({ matchers: ['a=~"("'] }), route()], '0.matchers.0', 'character'],
-    ['with an unknown policy', [critical({ policy_id: 'none' }), route()], '0.policy_id', 'no escalation policy'],
+    [
+      'with an unknown policy',
+      [critical({ policy_id: 'none' }), route()],
+      '0.policy_id',
+      'no escalation policy',
+    ],
     ['with a delay of two hours', [route({ delay_seconds: 7200 })], '0.delay_seconds', ''],
     ['with a default route that continues', [critical(), route({ continues: true })], '1.continues', ''],
     ['with a default route that is not active', [route({ active: false })], '0.active', ''],

@@ -94,7 +94,11 @@ test('a refused route comes back with its input, and the fault at its field', as
   expect(await refused({ matchers: '' })).toEqual([422, 'matchers', expect.stringContaining('Storage')]);
   expect(await refused({ delay: '' })).toEqual([422, 'delay', expect.stringContaining('3600')]);
   expect(await refused({ position: '0' })).toEqual([422, 'position', expect.stringContaining('1 to 100')]);
-  expect(await refused({ policy: 'none' })).toEqual([422, undefined, expect.stringContaining('no escalation policy')]);
+  expect(await refused({ policy: 'none' })).toEqual([
+    422,
+    undefined,
+    expect.stringContaining('no escalation policy'),
+  ]);
   expect(await routes()).toHaveLength(2);
 });
 
