@@ -39,7 +39,7 @@ const ofRetention = sql`SELECT stage AS what, '' AS key, CAST([], 'Array(UInt16)
   FROM ${rawRetention} AS bound GROUP BY stage`;
 
 /**
- * Reads the days with data in one statement, including days that loads above `after` changed, and estimates how many of
+ * Reads the days with data in one statement, including days that were changed by loads with a number above `after`, and estimates how many of
  * them fit one window. `blockDays` has a row for each chain and day with blocks.
  */
 export async function readCalendar(

@@ -120,7 +120,7 @@ export const distributedBounds = {
   LEASE_MS: 15_000,
 };
 
-/** The settings of the distributed profile, including those of both profiles. */
+/** The settings of the distributed profile, including those that it shares with the embedded one. */
 export type DistributedSettings = PortSettings &
   z.output<z.ZodObject<typeof distributedSettings>> &
   typeof distributedBounds;

@@ -2,7 +2,7 @@ import { fieldsOfEvent } from './event-fields.ts';
 import { palletName, pascalCase } from './names.ts';
 import { RENAMED_EVENTS } from './renamed.ts';
 
-// Converts event data that archives write as objects into lists. Some archives sort the fields, so names give the order.
+// Converts event data that archives write as objects into lists. The order comes from the names, because some archives sort the fields.
 
 const REGION_SPLIT = ['old_region_id', 'new_region_ids'];
 const CURATOR = ['bounty_id', 'curator'];

@@ -64,7 +64,7 @@ export class DayBook {
     this.#inOrder.unshift({ opening });
   }
 
-  /** Adds an extrinsic that no account signs, or that has its own signature. */
+  /** Adds an extrinsic without an account's signature: unsigned, or signed inside, as Ethereum transactions are. */
   addUnsigned(call: string, args: object, events: readonly DemoEvent[]): void {
     const extrinsic = { call, args, events, success: true, hash: hexOf(this.#random, 32) };
     this.#anytime.push({ at: this.#random.fraction(), extrinsic });

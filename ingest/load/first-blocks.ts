@@ -44,11 +44,11 @@ export async function checkFirstBlocks(
       known.set(chain, first);
       return null;
     }
-    const begins = expected === undefined ? '' : ` and ${chain} begins with ${expected}`;
+    const usual = expected === undefined ? '' : `, not ${expected} of ${chain}`;
     const advice = other
-      ? `that is ${other.name}: ingest these blocks with --chain ${other.name}`
+      ? `this is the genesis of ${other.name}: ingest these blocks with --chain ${other.name}`
       : `these blocks belong to another network, or to a network that was restarted: give it a separate name in CHAINS_FILE`;
-    return `another genesis: block ${number} begins with ${first},${begins}; ${advice}`;
+    return `another genesis: block ${number} is of a chain with the genesis ${first}${usual}; ${advice}`;
   });
 }
 

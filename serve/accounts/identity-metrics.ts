@@ -9,7 +9,7 @@ export const createIdentityMetrics = () => {
   const metrics = {
     signIns: new Counter({
       name: 'chain_metrics_sign_ins_total',
-      help: 'Sessions that began, after all factors that the account needs.',
+      help: 'Sessions that began after the person passed all factors of the account.',
       registers: [],
     }),
     attempts: new Counter({

@@ -92,7 +92,7 @@ async function findIn(records: Pick<Records<User>, 'find'>, login: string): Prom
   return user ?? null;
 }
 
-/** Checks a password; null if the login or the password is wrong, after the same time. */
+/** Checks a password; null if the login or the password is wrong. Both cases take the same time. */
 export async function userByPassword(
   accounts: Accounts,
   login: string,

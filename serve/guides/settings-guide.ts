@@ -29,7 +29,7 @@ const withoutEarlier = [...EVERYBODY, ...READERS, ...LOADING];
 const restOf = (domain: object) =>
   names.filter((name) => Object.hasOwn(domain, name) && !withoutEarlier.includes(name));
 
-/** By who turns them. */
+/** Grouped by the people who change them. */
 const GROUPS: readonly (readonly [title: string, names: readonly Name[]])[] = [
   ['For everybody', EVERYBODY],
   ['For a service that the public calls', READERS],

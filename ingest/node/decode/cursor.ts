@@ -5,7 +5,7 @@ export class Undecodable extends Error {
 
 /** The nesting limit of runtimes for calls. It also protects the stack. */
 const DEPTH_MAX = 256;
-/** Elements of zero bytes in a block. Without this limit a length of 2^30 would print as many. */
+/** Most elements of zero bytes in a block. Without this limit, 4 bytes could announce 2^30 of them. */
 const EMPTY_ELEMENTS_MAX = 65_536;
 const TWO_32 = 2 ** 32;
 /** At this value in the high word a double is no longer exact. */

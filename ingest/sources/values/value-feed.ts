@@ -13,7 +13,7 @@ const ATTEMPTS = 6;
 const BACKOFF_MS = 1000;
 const TIMEOUT_MS = 30_000;
 const ANSWER_BYTES_MAX = 32 * 2 ** 20;
-/** Most invalid points of one answer that become dead letters. Further points would have the same reason. */
+/** At most this many invalid points of an answer become dead letters. Further points would have the same reason. */
 const INVALID_MAX = 20;
 const SHOWN_MAX = 100;
 

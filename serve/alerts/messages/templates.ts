@@ -37,7 +37,7 @@ export class TemplateError extends Error {
   }
 }
 
-/** Escaped title and text; absent for the built-in ones. */
+/** Escaped title and text; if absent, the built-in texts are used. */
 export interface RenderedTexts {
   readonly title?: string;
   readonly text?: string;

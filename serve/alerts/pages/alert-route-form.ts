@@ -75,7 +75,7 @@ ${check('active', draft.active, 'Active', 'An inactive route takes no alerts.')}
   return html`${!isDefault && matching}
 <div class="picker">${select('policy', 'Policy', [['', 'None: nobody is paged'], ...options], draft.policy)}</div>
 ${fault && html`<p class="fault" role="alert">${fault}</p>`}
-${textField({ name: 'delay', label: 'Delay (seconds)', type: 'number', value: draft.delay, hint: `0 to ${ROUTE_DELAY_SECONDS_MAX}. An alert that resolves within the delay pages nobody.`, fault: faultOf('delay_seconds') })}
+${textField({ name: 'delay', label: 'Delay (seconds)', type: 'number', value: draft.delay, hint: `0 to ${ROUTE_DELAY_SECONDS_MAX}. Nobody is paged if the alert resolves within the delay.`, fault: faultOf('delay_seconds') })}
 ${!isDefault && checks}`;
 }
 

@@ -222,8 +222,8 @@ async function sendList(
   const path = listPath(visit);
   const isUnrouted = routes.at(-1)?.policy_id === '';
   const body = html`<div class="heading"><div><h1>Routes</h1><p class="lead">The first route that matches a new alert decides its policy.</p></div>${mayChange && html`<a class="button" href="${path}/new">Add route</a>`}</div>
-${!isApplied && html`<p class="note warn">The <a href="/projects/${project.id}/integrations">integration with an on-call tool</a> is active and receives all alerts. The routes page nobody until you deactivate it.</p>`}
-${isApplied && isUnrouted && html`<p class="note warn">Alerts that only the default route takes page nobody. ${list.length === 0 ? html`<a href="/projects/${project.id}/escalation">Add an escalation policy</a> first.` : 'Give it a policy.'}</p>`}
+${!isApplied && html`<p class="note warn">The <a href="/projects/${project.id}/integrations">integration with an on-call tool</a> is active and receives all alerts. Routes are not applied until you deactivate the integration.</p>`}
+${isApplied && isUnrouted && html`<p class="note warn">Nobody is paged for alerts that only the default route matches. ${list.length === 0 ? html`<a href="/projects/${project.id}/escalation">Add an escalation policy</a> first.` : 'Give it a policy.'}</p>`}
 <section class="card"><ol class="steps">${routes.map((route, i) => routeItem(route, list, mayChange ? `${path}/${i + 1}` : null))}</ol></section>
 ${previewForm(visit, {})}`;
   return frame.send(reply, visit, { tab: 'routes', title: 'Routes', body });

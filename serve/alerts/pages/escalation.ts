@@ -221,7 +221,7 @@ async function sendList(
   const nameOf = (id: string) => names.get(keyOfTarget({ type: 'user', id })) ?? 'a former member';
   const noMail = parts.messageSender.missingSetup('email');
   const body = html`<div class="heading"><div><h1>Escalation</h1><p class="lead">A policy pages people step by step until somebody acknowledges the alert.</p></div>${mayChange && html`<a class="button" href="${listPath(visit)}/new">Add policy</a>`}</div>
-${!isApplied && html`<p class="note warn">The <a href="/projects/${project.id}/integrations">integration with an on-call tool</a> is active and receives all alerts. The policies page nobody until you deactivate it.</p>`}
+${!isApplied && html`<p class="note warn">The <a href="/projects/${project.id}/integrations">integration with an on-call tool</a> is active and receives all alerts. Policies are not applied until you deactivate the integration.</p>`}
 ${isApplied && route.policy_id === '' && html`<p class="note warn">New alerts page nobody. ${list.length === 0 ? 'Add a policy first.' : 'Choose a policy for new alerts.'}</p>`}
 ${noMail !== '' && html`<p class="note warn">${noMail} Until then nobody is paged by e-mail.</p>`}
 ${unreachableNote(unreachable, nameOf)}
@@ -246,7 +246,7 @@ function routeCard(
 <div class="picker">${select('policy', 'Policy', [['', 'None: nobody is paged'], ...options], policy_id)}
 <label>Delay (seconds)<input name="delay" type="number" inputmode="numeric" min="0" max="${ROUTE_DELAY_SECONDS_MAX}" value="${delay_seconds}" required></label><button>Save</button></div>
 ${error && html`<p class="fault" role="alert">${error.message}</p>`}
-<p class="hint">An alert that resolves within the delay pages nobody. <a href="/projects/${visit.membership.project.id}/routes">Routes</a> before this one send alerts to other policies.</p></form></section>`;
+<p class="hint">Nobody is paged if the alert resolves within the delay. <a href="/projects/${visit.membership.project.id}/routes">Routes</a> before this one send alerts to other policies.</p></form></section>`;
 }
 
 function policyCard(policy: Policy, names: ReadonlyMap<string, string>, path: string | null): Html {

@@ -140,7 +140,7 @@ function sendForm(
 ): Promise<FastifyReply> {
   const { error } = form;
   const action = reply.request.url.split('?')[0] ?? '';
-  const body = html`<h1>${title}</h1><p class="lead">While the window is on, matching alerts are recorded but page nobody. When the window ends, people are paged at once for alerts that are still triggered.</p>
+  const body = html`<h1>${title}</h1><p class="lead">While the window is on, matching alerts are recorded, but nobody is paged. When the window ends, people are paged at once for alerts that are still triggered.</p>
 ${error && error.field === null && html`<p class="note bad" role="alert">${error.message}</p>`}
 ${windowForm({ ...form, action, token: visit.token })}`;
   const status = error === null ? 200 : 422;
@@ -163,7 +163,7 @@ async function sendList(
     );
   }
   const mayChange = level >= PROJECT_ROLES.Maintainer;
-  const body = html`<div class="heading"><div><h1>Maintenance</h1><p class="lead">While a window is on, alerts that match it page nobody.</p></div>${mayChange && html`<a class="button" href="${path}/new">Add window</a>`}</div>
+  const body = html`<div class="heading"><div><h1>Maintenance</h1><p class="lead">While a window is on, nobody is paged for alerts that match it.</p></div>${mayChange && html`<a class="button" href="${path}/new">Add window</a>`}</div>
 ${items.length === 0 ? html`<p class="empty">No maintenance windows yet.</p>` : html`<section class="card"><ul class="steps">${items}</ul></section>`}`;
   return frame.send(reply, visit, { tab: 'maintenance', title: 'Maintenance', body, script: 'alerts.js' });
 }

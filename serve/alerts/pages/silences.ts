@@ -100,7 +100,7 @@ function sendForm(
 ): Promise<FastifyReply> {
   const title = 'New silence';
   const form = silenceForm({ ...state, action: `${listPath(visit)}/new`, token: visit.token });
-  const body = html`<h1>${title}</h1><p class="lead">Matching alerts are recorded and listed as usual, but page nobody while the silence lasts. Alerts that are still triggered when it ends page at once.</p>
+  const body = html`<h1>${title}</h1><p class="lead">Matching alerts are recorded and listed as usual, but nobody is paged while the silence lasts. When it ends, people are paged at once for alerts that are still triggered.</p>
 <section class="card">${form}</section>`;
   const status = state.error === null ? 200 : 422;
   return frame.send(reply, visit, { tab: 'silences', title, body, status });
@@ -126,7 +126,7 @@ async function sendList(parts: SilencePageParts, reply: FastifyReply, visit: Vis
   );
   const mayChange = visit.membership.level >= PROJECT_ROLES.Developer;
   const chosen = states.length === 1 ? (states[0] ?? '') : '';
-  const body = html`<div class="heading"><div><h1>Silences</h1><p class="lead">Alerts that match a silence page nobody while it lasts.</p></div>
+  const body = html`<div class="heading"><div><h1>Silences</h1><p class="lead">Nobody is paged for an alert while a silence matches it.</p></div>
 ${mayChange && html`<a class="button" href="${listPath(visit)}/new">New silence</a>`}</div>
 <nav class="tabs" aria-label="States"><ul>${STATE_LINKS.map(
     ([state, label]) =>

@@ -15,5 +15,5 @@ export async function unroutedNote(
   const base = `/projects/${projectId}`;
   return list.length === 0
     ? html`<p class="hint spaced-below">New alerts page nobody yet. <a href="${base}/oncall">Set up who is on call</a>.</p>`
-    : html`<p class="note warn">New alerts that only the default route takes page nobody. <a href="${base}/routes">Give it a policy</a>.</p>`;
+    : html`<p class="note warn">Nobody is paged for new alerts that only the default route matches. <a href="${base}/routes">Give it a policy</a>.</p>`;
 }

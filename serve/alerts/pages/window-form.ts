@@ -152,7 +152,7 @@ export function windowForm({ draft, error, action, token, submit }: WindowFormPa
   return html`<form class="policy" method="post" action="${action}">${token}<input type="hidden" name="intervals" value="${draft.intervals.length}">
 <button class="unseen" tabindex="-1" aria-hidden="true">${submit}</button>
 <section class="card">${textField({ name: 'name', label: 'Name', value: draft.name, hint: 'For example, the work that is done.', fault: faultOf('name') })}
-${textField({ name: 'matchers', label: 'Matchers', value: draft.matchers, rows: 4, hint: 'Alerts that match page nobody. One per line, such as team="storage". An alert must match all.', fault: faultOf('matchers') })}
+${textField({ name: 'matchers', label: 'Matchers', value: draft.matchers, rows: 4, hint: 'Nobody is paged for matching alerts. One per line, such as team="storage". An alert must match all.', fault: faultOf('matchers') })}
 ${textField({ name: 'comment', label: 'Comment', value: draft.comment, required: false, isProse: true, hint: 'Optional.', fault: faultOf('comment') })}</section>
 ${cards}${timeZoneList}
 ${faultOf('time_intervals') && html`<p class="fault" role="alert">${faultOf('time_intervals')}</p>`}

@@ -23,7 +23,7 @@ interface SeriesSources {
   readonly freshness: Freshness;
 }
 
-/** Most lines of a metric to choose from: a hundred chains with a few parts each. */
+/** Limit for the lines of a metric to choose from: a hundred chains with a few parts each. */
 const LINES_MAX = 1000;
 /** Longest range: about twenty years. */
 export const DAYS_MAX = 7320;

@@ -6,7 +6,7 @@ import { setPassword } from '../../accounts/password-change.ts';
 import type { User } from '../../accounts/tables.ts';
 import { changeUser, findUserOrDeleted } from '../../accounts/users.ts';
 
-// Links in mails are encrypted and not stored. A link contains the state of the account, which its use changes. So it works
+// Links in mails are encrypted and not stored. A link contains the state of the account. Using the link changes that state, so a link works once. So it works
 // once, and ends if the address or the password changes, or if the user signs out of all sessions.
 
 const LIFETIME_MS = { 'reset-password': HOUR_MS / 2, 'confirm-email': 24 * HOUR_MS };

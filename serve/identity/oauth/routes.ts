@@ -26,7 +26,7 @@ import { serveUser, serveUserinfo } from './user.ts';
 export async function serveOAuth(app: FastifyInstance, accounts: Accounts): Promise<void> {
   const issuer = () => publicUrl(app, accounts.settings);
   await servePages(app, accounts, async (pages) => {
-    // In onRequest, since only the headers tell the caller: a page has a session cookie.
+    // Runs in onRequest, because the headers identify the caller: a browser sends a session cookie.
     limitCallers(pages, accounts, 'onRequest');
     serveAuthorize(pages, accounts, issuer);
     serveLogout(pages, accounts, issuer);
@@ -55,7 +55,7 @@ export async function serveOAuth(app: FastifyInstance, accounts: Accounts): Prom
   });
 }
 
-/** Limits requests by address, and above that limit by the account of a valid token or session. */
+/** Limits requests by address. Above that limit, requests with a valid token or session are limited by their account. */
 function limitCallers(app: FastifyInstance, accounts: Accounts, at: 'onRequest' | 'preHandler'): void {
   const { limiters, settings } = accounts;
   const authenticate = (request: FastifyRequest) => accountOfCredentials(accounts, request);

@@ -39,7 +39,7 @@ const add = (fields: object) => browser.submitAndFollow(`${list()}/new`, `${list
 const text = (body: string) => plain(body.replace(/<[^>]*>/g, ' ')).replace(/\s+/g, ' ');
 
 test('a route is added, moved, changed and deleted without a script', async () => {
-  expect((await browser.get(list())).body).toContain('only the default route takes page nobody');
+  expect((await browser.get(list())).body).toContain('only the default route matches');
   const { body } = await add(storage());
   expect(text(body)).toContain(
     'Storage team="storage" severity!="low" Night after 30 s Edit default every other alert nobody is paged',

@@ -84,7 +84,7 @@ Examples:
 
 type Say = (text: string) => void;
 
-/** Returns the function that follows, after it has validated the options, the sources file and the service, if there is only one service. */
+/** Validates the options, and returns a function that starts following, the sources file and the service, if there is only one service. */
 async function followerOf(
   { sources: file, ...options }: FollowOptions,
   config: Config,
