@@ -134,8 +134,10 @@ const found = await answersOf(caller);
 const withToken = await call({ url: after.url, token: owner.token }, '/api/v4/user');
 await after.kill('SIGTERM');
 
+/** Texts of errors may change between versions. */
+const comparable = (answer = '') => (answer.startsWith('200 ') ? answer : answer.slice(0, 3));
 const faults = [...expected].filter(
-  ([path, answer]) => found.get(path)?.replaceAll(after.url, before.url) !== answer,
+  ([path, answer]) => comparable(found.get(path)?.replaceAll(after.url, before.url)) !== comparable(answer),
 );
 for (const [path, answer] of faults)
   say(`${path}\n  before ${answer.slice(0, 400)}\n  after  ${found.get(path)?.slice(0, 400)}`);
