@@ -8,7 +8,6 @@ test(`a pager that is killed ${KILLS} times loses no page, skips no step and mar
 }, async () => {
   const outcome = await killPager({ kills: KILLS, alerts: 40, seed: 1 });
   expect(outcome.faults, JSON.stringify(outcome)).toEqual([]);
-  // How many pages there are depends on how fast the machine starts the pager again.
-  expect(outcome.pages).toBeGreaterThan(2);
-  expect(outcome.messages).toBeGreaterThan(2);
+  expect(outcome.pages).toBeGreaterThan(5);
+  expect(outcome.messages).toBeGreaterThan(5);
 });
