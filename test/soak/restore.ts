@@ -72,32 +72,28 @@ async function untilComputed(caller: Caller): Promise<void> {
   );
 }
 
+/** Parameters that name one thing, such as an account: their paths have no answer for all of them. */
+const NAMES_ONE = new Set(['account', 'address', 'hash', 'referendum_id']);
+const DATES = { start_date: '2023-01-01', end_date: '2025-12-31' };
+
+/** The paths of an endpoint: one for each relay chain, or one if it has no such parameter. */
+function pathsOf({ path, parameters }: (typeof ENDPOINTS)[number]): string[] {
+  const dates = Object.entries(DATES).filter(([name]) => name in parameters);
+  const relays = parameters.relay_chain?.values?.map((name) => [['relay_chain', name]]) ?? [[]];
+  return relays.map((relay) => `${path}?${new URLSearchParams([...relay, ...dates] as [string, string][])}`);
+}
+
 /** Every answer that both versions must agree on. */
 async function answersOf(caller: Caller): Promise<Map<string, string>> {
-  const paths = ENDPOINTS.filter(
-    ({ parameters }) => !Object.keys(parameters).some((name) => OF_ONE.has(name)),
-  )
-    .flatMap(({ path, parameters }) =>
-      relaysOf(parameters).map((relay) => `${path}?${relay}${DATES(parameters)}`),
-    )
-    .concat([
-      '/api/v4/user',
-      '/api/v4/projects',
-      '/api/v4/projects/1/alerts',
-      '/api/v4/projects/1/integrations',
-    ]);
+  const served = ENDPOINTS.filter(
+    ({ parameters }) => !Object.keys(parameters).some((name) => NAMES_ONE.has(name)),
+  );
+  const ofUser = ['user', 'projects', 'projects/1/alerts', 'projects/1/integrations'];
+  const paths = [...served.flatMap(pathsOf), ...ofUser.map((path) => `/api/v4/${path}`)];
   const answers = new Map<string, string>();
   for (const path of paths) answers.set(path, await call(caller, path));
   return answers;
 }
-
-/** Parameters that name one thing, such as an account: their paths have no answer for all of them. */
-const OF_ONE = new Set(['account', 'address', 'hash', 'referendum_id']);
-type Parameters = (typeof ENDPOINTS)[number]['parameters'];
-const relaysOf = ({ relay_chain }: Parameters) =>
-  (relay_chain?.values ?? ['polkadot']).map((name) => `relay_chain=${name}`);
-const DATES = ({ start_date, end_date }: Parameters) =>
-  `${start_date ? '&start_date=2023-01-01' : ''}${end_date ? '&end_date=2025-12-31' : ''}`;
 
 say(`loading the sample with ${revision}`);
 await command(
