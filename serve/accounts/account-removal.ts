@@ -58,7 +58,7 @@ function markDeleted(
 
 /**
  * Finishes interrupted deletions, and removes rows that concurrent requests wrote after a deletion. A deletion is unfinished
- * as long as any version of the account's row contains a name.
+ * until every version of the account's row is without a name.
  */
 export async function finishDeletions(accounts: Accounts): Promise<void> {
   const { store, users, clock } = accounts;

@@ -91,7 +91,7 @@ export class EventConsumers {
     const consumer = consumers.find((one) => one.name === name);
     if (consumer === undefined) return undefined;
     return locks.run(consumerLock(name, project), async (lease) => {
-      // A project of an older version has no position; its consumers start with new events.
+      // A project that is older than a consumer has no position for it, so the consumer starts with new events.
       const before = (await progress.get(project, name)) ?? (await progress.skipHistory(project, name));
       const next = await changesAfter(store, project, before.position, EVENTS_PER_ROUND);
       if (next.position === before.position) return undefined;

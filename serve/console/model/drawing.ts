@@ -111,7 +111,7 @@ export function drawingOf(answer: SeriesAnswer, state: ChartState, hidden: Reado
   };
 }
 
-/** Whether the answer has any value. */
+/** True if the answer has at least one value. */
 export const hasValues = (answer: SeriesAnswer): boolean =>
   answer.series.some(({ values }) => values.some((value) => value !== null));
 
